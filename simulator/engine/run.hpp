@@ -1,0 +1,24 @@
+// run(): executes a program on a topology in SimGrid. SimGrid appears in this folder's .cpp files only.
+#pragma once
+
+#include <functional>
+
+#include "simulator/program/program.hpp"
+#include "simulator/trace/trace.hpp"
+#include "topology/topology.hpp"
+
+namespace podsim {
+
+struct RunSettings {
+  bool fast_forward = true;       // skip whole periods of repeated bodies, exactly
+  bool record_intervals = true;   // false: totals only
+  bool closed_form = true;        // exchanges and collectives alone on their links are computed, not simulated as flows
+  std::function<void(double share)> progress;  // called now and then with the finished share; may be empty
+};
+
+// One call per process (SimGrid's clock is global): a second one is an InternalError; fork for more.
+// InternalError that names IPU, stage, micro-batch and what is waited for, when the program cannot finish.
+// UserError when the program does not fit the topology (more IPUs than the pod has, no route).
+[[nodiscard]] Trace run(const Topology& topology, const Program& program, const RunSettings& settings);
+
+}  // namespace podsim
