@@ -18,22 +18,22 @@ enum class OptionType : std::uint8_t {
   Integer,
   Number,
   Text,
-  Choice,      // one of `choices`
-  Integers,    // a list of integers; a single one stands for a list of one
-  Numbers,     // a list of numbers; a single one stands for a list of one
-  Texts,       // a list of strings
-  Object,      // an object that its owner reads further
-  Any,         // anything that its owner reads further (object or file name, …)
+  Choice,    // one of `choices`
+  Integers,  // a list of integers; a single one stands for a list of one
+  Numbers,   // a list of numbers; a single one stands for a list of one
+  Texts,     // a list of strings
+  Object,    // an object that its owner reads further
+  Any,       // anything that its owner reads further (object or file name, …)
 };
 
 struct Option {
-  std::string name;
+  std::string name{};
   OptionType type = OptionType::Text;
-  Value default_value;  // null: no default (see `required`)
-  std::string help;     // one sentence, with the unit
+  Value default_value{};                                      // null: no default (see `required`)
+  std::string help{};                                         // one sentence, with the unit
   double minimum = -std::numeric_limits<double>::infinity();  // inclusive; for each element of a list
   double maximum = std::numeric_limits<double>::infinity();   // inclusive
-  std::vector<std::string> choices;
+  std::vector<std::string> choices{};
   bool required = false;
 };
 
