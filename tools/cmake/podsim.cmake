@@ -3,7 +3,9 @@
 add_library(podsim_settings INTERFACE)
 target_include_directories(podsim_settings INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
 target_compile_options(podsim_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
-                       -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${PODSIM_WERROR}>:-Werror>)
+                       -Wnon-virtual-dtor -Woverloaded-virtual
+                       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # false alarms of g++ 12 on std::string (GCC bug 105651)
+                       $<$<BOOL:${PODSIM_WERROR}>:-Werror>)
 if(PODSIM_SANITIZE)
   target_compile_options(podsim_settings INTERFACE -fsanitize=${PODSIM_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(podsim_settings INTERFACE -fsanitize=${PODSIM_SANITIZE})
@@ -14,6 +16,11 @@ endif()
 function(podsim_module name)
   cmake_parse_arguments(ARG "" "" "PUBLIC;PRIVATE;SOURCES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(NOT sources AND NOT ARG_SOURCES)  # headers only
+    add_library(podsim_${name} INTERFACE)
+    target_link_libraries(podsim_${name} INTERFACE podsim_settings ${ARG_PUBLIC} ${ARG_PRIVATE})
+    return()
+  endif()
   add_library(podsim_${name} STATIC ${sources} ${ARG_SOURCES})
   target_link_libraries(podsim_${name} PUBLIC podsim_settings ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
 endfunction()
