@@ -13,21 +13,6 @@ namespace {
 
 constexpr double kLargestExactInteger = 9007199254740992.0;  // 2^53: above it, neighbouring integers share a double
 
-// One token of a JSON pointer (RFC 6901, section 3).
-std::string escape_token(std::string_view key) {
-  std::string token;
-  for (const char c : key) {
-    if (c == '~') {
-      token += "~0";
-    } else if (c == '/') {
-      token += "~1";
-    } else {
-      token += c;
-    }
-  }
-  return token;
-}
-
 // What the user wrote, short enough for a message.
 std::string found(const Value& value) {
   if (value.is_text()) return "the string \"" + value.text() + "\"";
@@ -42,6 +27,20 @@ std::string found(const Value& value) {
 }
 
 }  // namespace
+
+std::string escape_pointer_token(std::string_view key) {
+  std::string token;
+  for (const char c : key) {
+    if (c == '~') {
+      token += "~0";
+    } else if (c == '/') {
+      token += "~1";
+    } else {
+      token += c;
+    }
+  }
+  return token;
+}
 
 bool Value::is_null() const { return std::holds_alternative<std::monostate>(data_); }
 bool Value::is_boolean() const { return std::holds_alternative<bool>(data_); }
@@ -135,7 +134,7 @@ Value::Array& Value::mutable_array() {
 void Value::locate(const std::string& root) {
   where_ = root;
   if (auto* members = std::get_if<Object>(&data_)) {
-    for (auto& [name, value] : *members) value.locate(root + "/" + escape_token(name));
+    for (auto& [name, value] : *members) value.locate(root + "/" + escape_pointer_token(name));
   } else if (auto* items = std::get_if<Array>(&data_)) {
     for (std::size_t i = 0; i < items->size(); ++i) (*items)[i].locate(root + "/" + std::to_string(i));
   }

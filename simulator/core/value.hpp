@@ -50,7 +50,7 @@ class Value {
   [[nodiscard]] const Value& at(std::string_view key) const;
   [[nodiscard]] bool contains(std::string_view key) const { return find(key) != nullptr; }
 
-  // Sets or replaces a member of an object (a null becomes an object first).
+  // Sets or replaces a member of an object (a null becomes an object first); returns *this.
   Value& set(std::string key, Value value);
   // Removes a member if it is there.
   void erase(std::string_view key);
@@ -71,5 +71,8 @@ class Value {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object> data_;
   std::string where_;
 };
+
+// One token of a JSON pointer (RFC 6901, section 3): "~" and "/" escaped.
+[[nodiscard]] std::string escape_pointer_token(std::string_view key);
 
 }  // namespace podsim
