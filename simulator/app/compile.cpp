@@ -1,0 +1,232 @@
+// The stages of the flow in order; each is a pure function of the one before.
+#include "simulator/app/compile.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "simulator/app/host_plan.hpp"
+#include "simulator/core/error.hpp"
+#include "simulator/program/analysis.hpp"
+#include "workloads/workload_graph.hpp"
+
+namespace podsim {
+
+namespace {
+
+struct System {
+  Topology topology;
+  Chip chip;
+};
+
+// system.parameters holds chip and pod parameters side by side: those that the chip knows are the chip's.
+System build_system(const Scenario& scenario, const DataFolder& data) {
+  const ParameterSet any_chip(data.load("chips/gc200"));
+  Value chip_overrides{Value::Object{}};
+  PodRequest request = scenario.pod;
+  request.overrides = Value{Value::Object{}};
+  if (!scenario.parameter_overrides.is_null()) {
+    request.overrides.set_where(scenario.parameter_overrides.where());
+    chip_overrides.set_where(scenario.parameter_overrides.where());
+    for (const auto& [name, value] : scenario.parameter_overrides.object()) {
+      (any_chip.find(name) != nullptr ? chip_overrides : request.overrides).set(name, value);
+    }
+  }
+  Topology topology = build_topology(request, data);
+  ParameterSet chip_parameters(data.load("chips/" + topology.chip()));
+  chip_parameters.override_with(chip_overrides);
+  return {std::move(topology), chip_from(chip_parameters)};
+}
+
+int shards_of(const VariableLocation& location, int replicas) {
+  if (!location.sharded) return 1;
+  return location.sharding_domain > 0 ? std::min(location.sharding_domain, replicas) : replicas;
+}
+
+// One Lowering for each memory proportion, shared by the IPUs that have it.
+std::vector<std::shared_ptr<Lowering>> make_lowerings(const Scenario& scenario, const Chip& chip, int ipus) {
+  const std::vector<double>& proportions = scenario.available_memory_proportion;
+  if (proportions.size() != 1 && proportions.size() != static_cast<std::size_t>(ipus)) {
+    throw UserError(scenario.ipu_config.where, std::to_string(proportions.size()) + " values of matmul_proportion for " +
+                                                   std::to_string(ipus) + " IPUs of a replica",
+                    "give one number, or one for each IPU");
+  }
+  std::map<double, std::shared_ptr<Lowering>> made;
+  std::vector<std::shared_ptr<Lowering>> lowerings;
+  for (int ipu = 0; ipu < ipus; ++ipu) {
+    const double proportion = proportions[proportions.size() == 1 ? 0 : static_cast<std::size_t>(ipu)];
+    auto& lowering = made[proportion];
+    if (lowering == nullptr) {
+      LoweringOptions options = scenario.lowering;
+      options.available_memory_proportion = proportion;
+      lowering = std::make_shared<Lowering>(chip, options);
+    }
+    lowerings.push_back(lowering);
+  }
+  return lowerings;
+}
+
+PartitionRequest partition_request(const Scenario& scenario, const Chip& chip) {
+  PartitionRequest request = scenario.partition;
+  if (request.pipeline_depth == 0) return request;
+  LoweringOptions options = scenario.lowering;
+  options.available_memory_proportion = scenario.available_memory_proportion.front();
+  const auto lowering = std::make_shared<Lowering>(chip, options);
+  const bool training = request.training;
+  request.operator_cost = [lowering, training](const Operator& op) {
+    double cycles = 0;
+    for (const WorkKind work : {WorkKind::Forward, WorkKind::BackwardInput, WorkKind::BackwardWeights}) {
+      if (work != WorkKind::Forward && !training) continue;
+      if (const auto lowered = lowering->lower(op, work)) cycles += lowered->cycles();
+    }
+    return cycles / lowering->chip().clock_hz;
+  };
+  return request;
+}
+
+StageWork stage_work(const Scenario& scenario, const StagedModel& model, const Stage& stage) {
+  StageWork work;
+  work.operators = &stage.operators;
+  work.weights = &stage.weights;
+  work.training = scenario.workload_request.training;
+  work.first_stage = stage.index == 0;
+  work.optimizer = &model.optimizer;
+  work.optimizer_shards = shards_of(scenario.execution.optimizer_state, scenario.execution.replicas);
+  work.shard_minimum_elements = scenario.execution.optimizer_state.minimum_elements;
+  return work;
+}
+
+StageCode to_code(int stage, Pass pass, const PassCycles& cycles, double clock_hz) {
+  return {stage,
+          pass,
+          cycles.total() / clock_hz,
+          cycles.compute / clock_hz,
+          cycles.sync / clock_hz,
+          cycles.exchange / clock_hz,
+          cycles.amp_flops};
+}
+
+PassCycles operator+(const PassCycles& left, const PassCycles& right) {
+  return {left.compute + right.compute, left.sync + right.sync, left.exchange + right.exchange,
+          left.amp_flops + right.amp_flops};
+}
+
+void lower_stages(Compilation& compilation, const Scenario& scenario, const Chip& chip) {
+  compilation.lowerings = make_lowerings(scenario, chip, compilation.model.ipus_per_replica);
+  for (const Stage& stage : compilation.model.stages) {
+    Lowering& lowering = *compilation.lowerings[static_cast<std::size_t>(stage.ipu)];
+    compilation.lowered.push_back(lowering.lower(stage_work(scenario, compilation.model, stage)));
+    const LoweredStage& lowered = compilation.lowered.back();
+    const auto add = [&](Pass pass, const PassCycles& cycles) {
+      compilation.program.codes.push_back(to_code(stage.index, pass, cycles, chip.clock_hz));
+    };
+    add(Pass::Forward, forward_cycles(lowered));
+    if (!scenario.workload_request.training) continue;
+    add(Pass::Recompute, recompute_cycles(lowered, stage.operators, scenario.recomputation, false));
+    add(Pass::RecomputePartial, recompute_cycles(lowered, stage.operators, scenario.recomputation, true));
+    add(Pass::Backward, backward_input_cycles(lowered) + backward_weights_cycles(lowered));
+    add(Pass::BackwardInput, backward_input_cycles(lowered));
+    add(Pass::BackwardWeights, backward_weights_cycles(lowered));
+    add(Pass::WeightUpdate, weight_update_cycles(lowered));
+  }
+  compilation.program.peak_flops_per_ipu =
+      chip.peak_flops(scenario.workload_request.precision, scenario.lowering.partials);
+}
+
+// stage_times: the user's seconds. A backward pass that a schedule splits has two equal halves (one matmul each for
+// the gradients of inputs and of weights).
+void profiled_codes(Compilation& compilation) {
+  for (const Stage& stage : compilation.model.stages) {
+    ProfiledTimes times;
+    for (const Operator& op : stage.operators) {
+      const auto* given = std::get_if<ProfiledTimes>(&op.shape);
+      if (given == nullptr) throw InternalError("stage_times: operator " + op.name + " has no times");
+      times.forward_seconds += given->forward_seconds;
+      times.backward_seconds += given->backward_seconds;
+      times.recompute_seconds += given->recompute_seconds;
+      times.weight_update_seconds += given->weight_update_seconds;
+    }
+    const auto add = [&](Pass pass, double seconds) {
+      compilation.program.codes.push_back({stage.index, pass, seconds, seconds, 0, 0, 0});
+    };
+    add(Pass::Forward, times.forward_seconds);
+    add(Pass::Recompute, times.recompute_seconds);
+    add(Pass::RecomputePartial, times.recompute_seconds);
+    add(Pass::Backward, times.backward_seconds);
+    add(Pass::BackwardInput, times.backward_seconds / 2);
+    add(Pass::BackwardWeights, times.backward_seconds / 2);
+    add(Pass::WeightUpdate, times.weight_update_seconds);
+  }
+}
+
+MemoryRequest memory_request(const Scenario& scenario, const Compilation& compilation, int ipu) {
+  const Execution& execution = scenario.execution;
+  MemoryRequest request;
+  for (const Stage& stage : compilation.model.stages) {
+    if (stage.ipu != ipu) continue;
+    StageMemory memory;
+    memory.operators = &stage.operators;
+    memory.weights = &stage.weights;
+    memory.lowered = &compilation.lowered[static_cast<std::size_t>(stage.index)];
+    memory.stage_input_bytes = stage.stash_bytes;
+    memory.live_micro_batches = compilation.live_micro_batches[static_cast<std::size_t>(stage.index)];
+    for (const HostTensor& tensor : stage.host_inputs) memory.host_input_bytes += tensor.bytes;
+    for (const HostTensor& tensor : stage.host_results) memory.host_result_bytes += tensor.bytes;
+    request.stages.push_back(memory);
+  }
+  request.training = scenario.workload_request.training;
+  request.recomputation = scenario.recomputation;
+  request.optimizer = compilation.model.optimizer;
+  request.optimizer_state_off_chip = execution.optimizer_state.off_chip;
+  request.weights_off_chip = execution.weights.off_chip;
+  request.accumulators_off_chip = execution.accumulators.off_chip;
+  request.activations_off_chip = execution.activations.off_chip;
+  request.optimizer_shards = shards_of(execution.optimizer_state, execution.replicas);
+  request.weight_shards = shards_of(execution.weights, execution.replicas);
+  request.accumulator_shards = shards_of(execution.accumulators, execution.replicas);
+  request.replicas = execution.replicas;
+  request.stash_bytes_per_element = scenario.fp8_checkpoints ? 1 : 0;
+  return request;
+}
+
+void require_ipus(const Scenario& scenario, const Compilation& compilation) {
+  const int needed = compilation.model.ipus_per_replica * scenario.execution.replicas;
+  const int present = compilation.topology.ipu_count();
+  if (needed > present) {
+    throw UserError(scenario.pod.where,
+                    std::to_string(scenario.execution.replicas) + " replicas of " +
+                        std::to_string(compilation.model.ipus_per_replica) + " IPUs need " + std::to_string(needed) +
+                        " IPUs; " + compilation.topology.name() + " has " + std::to_string(present),
+                    "choose a larger pod, fewer replicas (at most " +
+                        std::to_string(std::max(1, present / compilation.model.ipus_per_replica)) +
+                        "), or a shorter pipeline");
+  }
+}
+
+}  // namespace
+
+Compilation compile(const Scenario& scenario, const DataFolder& data) {
+  System system = build_system(scenario, data);
+  const auto graph = scenario.workload->build(scenario.workload_request);
+  StagedModel model = partition(*graph, partition_request(scenario, system.chip));
+  Program program = scenario.schedule->emit(model, scenario.execution, scenario.schedule_options);
+  Compilation compilation{std::move(system.topology), std::move(model), std::move(program), {}, {}, {}, {}, 0,
+                          scenario.warnings};
+  check(compilation.program);
+  require_ipus(scenario, compilation);
+  compilation.parameters = graph->parameter_count();
+  compilation.live_micro_batches = live_micro_batches(compilation.program);
+  compilation.program.host = host_plan(scenario, compilation.topology, data);
+  compilation.program.host.samples_per_micro_batch = static_cast<double>(compilation.model.samples_per_micro_batch);
+  if (compilation.model.profiled) {
+    profiled_codes(compilation);
+    return compilation;
+  }
+  lower_stages(compilation, scenario, system.chip);
+  for (int ipu = 0; ipu < compilation.model.ipus_per_replica; ++ipu) {
+    compilation.memory.push_back(account_memory(*compilation.lowerings[static_cast<std::size_t>(ipu)],
+                                                memory_request(scenario, compilation, ipu)));
+  }
+  return compilation;
+}
+
+}  // namespace podsim

@@ -1,0 +1,38 @@
+// compile(): a scenario -> everything that is known before the first simulated second.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "simulator/app/data_folder.hpp"
+#include "simulator/app/scenario.hpp"
+#include "simulator/machine/lower.hpp"
+#include "simulator/machine/memory.hpp"
+#include "simulator/partition/staged_model.hpp"
+#include "simulator/program/program.hpp"
+#include "topology/topology.hpp"
+
+namespace podsim {
+
+struct Compilation {
+  Topology topology;
+  StagedModel model;
+  Program program;                                   // codes and host filled in
+  std::vector<std::int64_t> live_micro_batches;      // per stage
+  std::vector<LoweredStage> lowered;                 // per stage; empty for stage_times
+  std::vector<std::shared_ptr<Lowering>> lowerings;  // per IPU of a replica; empty for stage_times
+  std::vector<MemoryReport> memory;                  // per IPU of a replica; empty for stage_times
+  std::int64_t parameters = 0;                       // of the model, tied ones once
+  std::vector<std::string> warnings;
+};
+
+// UserError where the scenario cannot run: too few IPUs (both numbers), a split that does not add up, … Running out
+// of tile memory is not reported here: see require_fit().
+[[nodiscard]] Compilation compile(const Scenario& scenario, const DataFolder& data);
+
+// UserError that names IPU, tile, bytes, limit, largest contributors and what would help, where a tile's memory
+// overflows; with allow_out_of_memory a warning is added instead.
+void require_fit(Compilation& compilation, const Scenario& scenario);
+
+}  // namespace podsim

@@ -1,0 +1,72 @@
+// The command line: the only place that prints errors and chooses the exit code (0, 1 user error, 2 internal error).
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+
+#include "simulator/app/commands.hpp"
+#include "simulator/app/summary_memory.hpp"
+#include "simulator/core/error.hpp"
+#include "schedules/registry.hpp"
+
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  podsim run scenarios/bert_large_bow_pod16.json -o bert.h5\n"
+    "  podsim run scenarios/stage_times_pod16.json --json --set replication_factor=2\n"
+    "  podsim schedule scenarios/stage_times_pod16.json --set gradient_accumulation_steps=8\n"
+    "  podsim check scenarios/*.json\n"
+    "  podsim topology bow-pod16 --dot | dot -Tsvg -o pod.svg\n"
+    "'podsim COMMAND --help' explains a command. Exit codes: 0 success, 1 wrong input, 2 internal error.";
+
+int fail(const std::string& message, int code) {
+  std::fflush(stdout);
+  std::cerr << "podsim: " << message << "\n";
+  return code;
+}
+
+int run_program(int argc, char** argv) {
+  CLI::App program{"podsim: a discrete-event simulator of Graphcore multi-IPU Pod systems", "podsim"};
+  program.set_version_flag("--version", "podsim " + podsim::version());
+  program.footer(kFooter);
+  program.require_subcommand(1);
+  program.fallthrough();
+  std::vector<std::string> plugins;
+  program.add_option("--plugin", plugins, "Load a schedule from a shared object (may be repeated)")
+      ->type_name("FILE.so")
+      ->take_all()
+      ->each([](const std::string& file) { podsim::load_schedule_plugin(file); });
+  podsim::add_run_command(program);
+  podsim::add_check_command(program);
+  podsim::add_list_command(program);
+  podsim::add_describe_command(program);
+  podsim::add_plan_command(program);
+  podsim::add_schedule_command(program);
+  podsim::add_topology_command(program);
+  podsim::add_config_command(program);
+  podsim::add_export_command(program);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::Success& success) {   // --help, --version
+    return program.exit(success);
+  } catch (const CLI::ParseError& error) {
+    return fail(std::string(error.what()) + " (see 'podsim --help')", 1);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const int code = run_program(argc, argv);
+    if (std::fflush(stdout) != 0 || !std::cout.flush()) return fail("standard output: cannot be written", 1);
+    return code;
+  } catch (const podsim::UserError& error) {
+    return fail(error.what(), 1);
+  } catch (const podsim::InternalError& error) {
+    return fail(std::string("internal error: ") + error.what() + "\nThis is a bug of podsim; please report it.", 2);
+  } catch (const std::exception& error) {
+    return fail(std::string("internal error: ") + error.what() + "\nThis is a bug of podsim; please report it.", 2);
+  }
+}

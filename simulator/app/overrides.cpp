@@ -1,0 +1,89 @@
+// Splits and applies overrides; the path walk itself is config's.
+#include "simulator/app/overrides.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "simulator/app/scenario_options.hpp"
+#include "simulator/config/ipu_config.hpp"
+#include "simulator/config/set_path.hpp"
+#include "simulator/core/error.hpp"
+
+namespace podsim {
+
+namespace {
+
+// Positions of the commas that stand outside brackets, braces and quotes and start another key ("…,key=…").
+std::vector<std::string> split_assignments(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  bool quoted = false;
+  for (const char letter : text) {
+    if (letter == '"') quoted = !quoted;
+    if (!quoted && (letter == '[' || letter == '{')) ++depth;
+    if (!quoted && (letter == ']' || letter == '}')) --depth;
+    if (letter == ',' && depth == 0 && !quoted) {
+      parts.emplace_back();
+    } else {
+      parts.back() += letter;
+    }
+  }
+  return parts;
+}
+
+std::vector<std::string> names_of(const std::vector<Option>& options) {
+  std::vector<std::string> names;
+  for (const Option& option : options) names.push_back(option.name);
+  return names;
+}
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+}  // namespace
+
+std::vector<Override> parse_overrides(const std::string& text) {
+  std::vector<Override> overrides;
+  for (const std::string& part : split_assignments(text)) {
+    const auto equals = part.find('=');
+    const std::string key = trimmed(part.substr(0, equals));
+    if (equals == std::string::npos || key.empty()) {
+      throw UserError("--set " + text, "\"" + trimmed(part) + "\" is not of the form key=value",
+                      "for example --set gradient_accumulation_steps=64");
+    }
+    overrides.emplace_back(key, trimmed(part.substr(equals + 1)));
+  }
+  return overrides;
+}
+
+std::string full_path(const std::string& key) {
+  const std::string first = key.substr(0, key.find('.'));
+  const std::vector<std::string> top = names_of(scenario_options());
+  if (std::find(top.begin(), top.end(), first) != top.end()) return key;
+  if (first == "pipeline_depth") return "partition." + key;
+  std::vector<std::string> known = names_of(ipu_config_options());
+  if (std::find(known.begin(), known.end(), first) != known.end()) return "ipu_config." + key;
+  known.insert(known.end(), top.begin(), top.end());
+  known.emplace_back("pipeline_depth");
+  const std::string near = nearest_name(first, known);
+  throw UserError("--set " + key, "unknown key \"" + first + "\"",
+                  near.empty() ? "give the dotted path of a scenario value, e.g. system.pod" : "did you mean " + near + "?");
+}
+
+void apply_overrides(Value& source, const std::vector<Override>& overrides) {
+  for (const auto& [key, text] : overrides) set_path(source, full_path(key), text);
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) throw UserError(path.string(), "cannot be read", "check the name and the permissions");
+  return text.str();
+}
+
+}  // namespace podsim

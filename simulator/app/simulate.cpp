@@ -1,0 +1,17 @@
+// The whole program in ten lines.
+#include "simulator/app/simulate.hpp"
+
+#include "simulator/app/summary_memory.hpp"
+
+namespace podsim {
+
+Simulation simulate(const Scenario& scenario, const DataFolder& data, const RunSettings& settings) {
+  Compilation compilation = compile(scenario, data);
+  require_fit(compilation, scenario);
+  Trace trace = run(compilation.topology, compilation.program, settings);
+  Summary summary = summarize(trace, compilation.program);
+  complete(summary, scenario, compilation);
+  return {std::move(compilation), std::move(trace), std::move(summary)};
+}
+
+}  // namespace podsim
