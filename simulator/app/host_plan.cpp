@@ -14,7 +14,7 @@ HostPlan host_plan(const Scenario& scenario, const Topology& topology, const Dat
         ParameterSet(data.load("software/frameworks")).get("call_overhead_" + scenario.framework);
   }
   plan.callback_seconds =
-      options.has("callback_seconds") ? options.number("callback_seconds") : system.get("host_callback_seconds");
+      options.has("callback_seconds") ? options.number("callback_seconds") : system.get("host_sync_seconds");
   plan.cores_per_host = static_cast<int>(
       options.has("cores_per_host") ? options.integer("cores_per_host") : system.get("host_cores"));
   return plan;
