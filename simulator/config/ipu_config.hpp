@@ -24,14 +24,14 @@ struct IpuConfig {
   std::int64_t replication_factor = 1;
   std::int64_t inference_replication_factor = 1;
   std::int64_t gradient_accumulation_steps = 1;
-  std::vector<std::int64_t> layers_per_ipu;            // -1: a share of the layers that are left
+  std::vector<std::int64_t> layers_per_ipu = {1};      // -1: a share of the layers that are left
   std::vector<std::int64_t> inference_layers_per_ipu;  // empty: as layers_per_ipu
   std::int64_t ipus_per_replica = 0;                   // 0: the length of layers_per_ipu
   std::int64_t inference_ipus_per_replica = 0;         // 0: from inference_layers_per_ipu, else as in training
   bool optimizer_state_offchip = true;
   bool replicated_tensor_sharding = false;  // has no effect with one replica
   bool enable_half_first_order_momentum = false;
-  std::vector<double> matmul_proportion;            // one for all IPUs, or one each
+  std::vector<double> matmul_proportion = {0.6};    // one for all IPUs, or one each
   std::vector<double> inference_matmul_proportion;  // empty: as matmul_proportion
   bool enable_half_partials = true;
   std::int64_t embedding_serialization_factor = 1;                 // a published 0 is read as 1
@@ -59,17 +59,20 @@ struct IpuConfig {
   // A copy with fields set from "device_iterations=4,enable_half_partials=false,matmul_proportion=[0.1 0.2]".
   [[nodiscard]] IpuConfig updated_from_string(const std::string& text) const;
 
-  // IPUs that a replica spans, from ipus_per_replica or the layers; 0 where only the model can say ([-1] alone).
+  // IPUs that a replica spans: ipus_per_replica where given, else one for each entry of layers_per_ipu.
   [[nodiscard]] std::int64_t ipus(bool for_inference) const;
-  // Layers on each IPU for a model with `layers` layers on `ipus` IPUs. A single -1 stands for all IPUs; the -1s share
-  // what is left evenly, and the last of them takes the remainder. UserError where the numbers do not add up.
-  [[nodiscard]] std::vector<std::int64_t> resolved_layers(bool for_inference, std::int64_t layers,
-                                                          std::int64_t ipus) const;
+  // Layers on each IPU of a replica for a model of `layers` layers. A single -1 stands for all IPUs; the -1s share what
+  // is left evenly, and the last of them takes the remainder; the default, [1], puts any model on its single IPU.
+  // UserError where the numbers do not add up.
+  [[nodiscard]] std::vector<std::int64_t> resolved_layers(bool for_inference, std::int64_t layers) const;
   // As given: one for all IPUs, or one each.
   [[nodiscard]] const std::vector<double>& matmul_proportion_for(bool for_inference) const;
   // One for each of `ipus` IPUs; UserError where the list has another length.
   [[nodiscard]] std::vector<double> matmul_proportions(bool for_inference, std::int64_t ipus) const;
-  // all, sum or final.
+  // Parts of the embedding and of the output projection: the factor, or the sum of the splits per IPU.
+  [[nodiscard]] std::int64_t embedding_parts() const;
+  [[nodiscard]] std::int64_t projection_parts() const;
+  // all, sum or final; "default" is all for inference and final for training.
   [[nodiscard]] std::string resolved_output_mode(bool for_inference) const;
 
   // As JSON again: every field with its value, those that are not set left out.

@@ -1,8 +1,10 @@
-// Changes one value of a configuration by its dotted path, as `--set K=V` does.
+// Changes values of a configuration by dotted path or by an assignment string, as `--set` does.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "simulator/core/value.hpp"
 
@@ -16,5 +18,10 @@ namespace podsim {
 // add an element. UserError (at "--set a.b.0.c") where the path leads through something that is neither list nor
 // object.
 void set_path(Value& root, std::string_view path, const std::string& text);
+
+// "n_embd=10,scale=false,matmul_proportion=[0.08 0.2]" as pairs of key and text; commas inside brackets, braces and
+// quotes do not split. UserError (at `where`) for a part without "=" or key.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> split_assignments(std::string_view text,
+                                                                                 const std::string& where);
 
 }  // namespace podsim

@@ -5,7 +5,6 @@
 #include <cctype>
 #include <cmath>
 
-#include "simulator/core/error.hpp"
 #include "simulator/core/format.hpp"
 
 namespace podsim {
@@ -35,12 +34,6 @@ std::size_t edit_distance(const std::string& left, const std::string& right) {
     }
   }
   return cost[left.size()][right.size()];
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 std::string suggestion(std::string_view name, const std::vector<std::string>& known) {
@@ -153,13 +146,26 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   return nearest;
 }
 
+UserError unknown_key(const std::string& where, std::string_view name, const std::vector<std::string>& known) {
+  return {where, "unknown key \"" + std::string(name) + "\"", suggestion(name, known)};
+}
+
+std::string joined(const std::vector<std::string>& names, std::string_view separator) {
+  std::string text;
+  for (const std::string& name : names) {
+    if (!text.empty()) text += separator;
+    text += name;
+  }
+  return text;
+}
+
 Options read_options(const Value& object, const std::vector<Option>& declared) {
   std::vector<std::string> known;
   for (const Option& option : declared) known.push_back(option.name);
   if (!object.is_null()) {
     for (const auto& [name, value] : object.object()) {
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-      throw UserError(value.where(), "unknown key \"" + name + "\"", suggestion(name, known));
+      throw unknown_key(value.where(), name, known);
     }
   }
   Value::Object values;

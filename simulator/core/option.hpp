@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "simulator/core/error.hpp"
 #include "simulator/core/value.hpp"
 
 namespace podsim {
@@ -70,5 +71,12 @@ class Options {
 
 // The known name nearest to `name` by edit distance, or "" when none is near.
 [[nodiscard]] std::string nearest_name(std::string_view name, const std::vector<std::string>& known);
+
+// The error for a key that nobody declared, with the nearest known name.
+[[nodiscard]] UserError unknown_key(const std::string& where, std::string_view name,
+                                    const std::vector<std::string>& known);
+
+// "a, b, c".
+[[nodiscard]] std::string joined(const std::vector<std::string>& names, std::string_view separator = ", ");
 
 }  // namespace podsim

@@ -30,9 +30,9 @@ inline constexpr std::size_t kStateCount = 15;
 
 // The names used in summaries and traces, in the order of State.
 inline constexpr std::array<std::string_view, kStateCount> kStateNames = {
-    "forward",       "backward",         "recompute",     "exchange",  "all_reduce",
-    "weight_update", "remote_memory",    "host_input_stall", "host_transfer", "host_call",
-    "ramp_up",       "ramp_down",        "imbalance",     "sync",      "host_output_stall"};
+    "forward",       "backward",      "recompute",        "exchange",      "all_reduce",
+    "weight_update", "remote_memory", "host_input_stall", "host_transfer", "host_call",
+    "ramp_up",       "ramp_down",     "imbalance",        "sync",          "host_output_stall"};
 
 [[nodiscard]] constexpr std::size_t index_of(State state) { return static_cast<std::size_t>(state); }
 [[nodiscard]] constexpr std::string_view name_of(State state) { return kStateNames[index_of(state)]; }
