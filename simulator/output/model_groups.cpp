@@ -1,0 +1,114 @@
+// Groups about the model and the run as a whole: tiles, memory, summary and scenario.
+#include <array>
+
+#include "simulator/output/summary_json.hpp"
+#include "simulator/output/trace_groups.hpp"
+
+namespace podsim {
+namespace {
+
+void note_absence(Hdf5Group& group) {
+  group.attribute("note", std::string("no chip model: stage times were given directly"));
+}
+
+std::vector<std::string> names_of_states() { return {kStateNames.begin(), kStateNames.end()}; }
+
+std::span<const std::uint8_t> bytes_of(const std::vector<State>& states) {
+  return {reinterpret_cast<const std::uint8_t*>(states.data()), states.size()};
+}
+
+void write_liveness(Hdf5Group& group, const MemoryTable& table) {
+  group.count_axis("step", table.step_names.size(), "row number; program order, IPU by IPU");
+  group.column("step_ipu", {"step"}, table.step_ipu, "1", "IPU within the replica");
+  group.column("step_name", {"step"}, std::span<const std::string>(table.step_names), "pass and operator");
+  group.column("step_bytes", {"step"}, table.step_bytes, "B", "not-always-live bytes on the fullest tile");
+  group.column("step_total_bytes", {"step"}, table.step_total_bytes, "B", "not-always-live bytes of all tiles");
+}
+
+}  // namespace
+
+void write_tiles(const Hdf5Builder& file, const TileTable* table) {
+  Hdf5Group group = file.group("tiles");
+  if (table == nullptr) return note_absence(group);
+  group.attribute("clock_hertz", table->clock_hertz);
+  group.count_axis("superstep", table->names.size(), "row number; equal supersteps are listed once");
+  group.count_axis("tile", static_cast<std::size_t>(table->tiles), "tile of an IPU");
+  group.column("name", {"superstep"}, std::span<const std::string>(table->names), "operator and phase");
+  group.column("sync_cycles", {"superstep"}, table->sync_cycles, "cycles", "internal synchronisation");
+  group.column("exchange_cycles", {"superstep"}, table->exchange_cycles, "cycles", "exchange, fixed part included");
+  group.column("compute_cycles", {"superstep", "tile"}, table->compute_cycles, "cycles", "compute of one execution");
+  group.column("bytes_in", {"superstep", "tile"}, table->bytes_in, "B", "received in one execution");
+  group.column("bytes_out", {"superstep", "tile"}, table->bytes_out, "B", "sent in one execution");
+  group.count_axis("use", table->use_ipu.size(), "row number; where supersteps run");
+  group.column("use_ipu", {"use"}, table->use_ipu, "1", "IPU within the replica");
+  group.column("use_stage", {"use"}, table->use_stage, "1", "pipeline stage");
+  group.enumeration("use_state", {"use"}, bytes_of(table->use_state), names_of_states(), "pass of the stage");
+  group.column("use_superstep", {"use"}, table->use_superstep, "1", "index of the superstep");
+  group.column("use_count", {"use"}, table->use_count, "1", "executions in one pass");
+}
+
+void write_memory(const Hdf5Builder& file, const MemoryTable* table) {
+  Hdf5Group group = file.group("memory");
+  if (table == nullptr) return note_absence(group);
+  group.count_axis("ipu", static_cast<std::size_t>(table->ipus), "IPU within the replica");
+  group.axis("category", table->categories, "kind of memory");
+  group.count_axis("tile", static_cast<std::size_t>(table->tiles), "tile of an IPU");
+  group.column("bytes", {"ipu", "category", "tile"}, table->bytes, "B", "at the peak of the IPU");
+  group.column("always_live", {"category"}, table->always_live, "1", "1: held all the time, 0: at the peak");
+  group.column("limit", {"ipu"}, table->limit_bytes, "B", "memory of one tile");
+  group.column("peak_tile", {"ipu"}, table->peak_tile, "1", "the fullest tile");
+  group.column("peak_tile_bytes", {"ipu"}, table->peak_tile_bytes, "B", "bytes on the fullest tile");
+  group.column("always_live_bytes", {"ipu"}, table->always_live_bytes, "B", "always live, on the fullest tile");
+  write_liveness(group, *table);
+}
+
+void write_summary(const Hdf5Builder& file, const TraceContent& content) {
+  Hdf5Group group = file.group("summary");
+  const Summary& summary = content.summary;
+  group.attribute("name", summary.name);
+  group.attribute("bottleneck", summary.bottleneck);
+  group.attribute("sample_name", summary.sample_name);
+  group.attribute("weight_update_seconds", summary.weight_update_seconds);
+  group.attribute("run_seconds", summary.run_seconds);
+  group.attribute("makespan_seconds", summary.makespan_seconds);
+  group.attribute("throughput_samples_per_second", summary.throughput_samples_per_second);
+  group.attribute("samples_per_run", summary.samples_per_run);
+  group.attribute("slots_per_update", summary.slots_per_update);
+  group.attribute("utilization_busy", summary.busy);
+  group.attribute("utilization_flops", summary.flops);
+  group.attribute("batch_size_factor", summary.batch_size_factor);
+  group.attribute("replicas", std::int64_t{summary.replicas});
+  group.attribute("ipus_per_replica", std::int64_t{summary.ipus_per_replica});
+  group.count_axis("ipu", content.trace.state_seconds.size(), "IPU of the pod");
+  group.axis("state", names_of_states(), "what the IPU does");
+  const std::vector<double> mean(summary.state_seconds.begin(), summary.state_seconds.end());
+  group.column("state_seconds", {"state"}, mean, "s", "mean over the IPUs; adds up to the makespan");
+  std::vector<double> all;
+  for (const PerState& seconds : content.trace.state_seconds) all.insert(all.end(), seconds.begin(), seconds.end());
+  group.column("ipu_state_seconds", {"ipu", "state"}, all, "s", "per IPU; adds up to the makespan");
+  group.count_axis("update", content.trace.update_ends.size(), "weight update (inference: device iteration)");
+  group.column("update_end", {"update"}, content.trace.update_ends, "s", "when all IPUs had finished it");
+  group.count_axis("run", content.trace.run_ends.size(), "host call");
+  group.column("run_end", {"run"}, content.trace.run_ends, "s", "when all IPUs had finished it");
+  group.text("json", summary_json(summary), "the summary as printed with --json");
+}
+
+void write_scenario(const Hdf5Builder& file, const ScenarioRecord& scenario) {
+  Hdf5Group group = file.group("scenario");
+  group.text("text", scenario.text, "the scenario as given");
+  group.text("resolved", scenario.resolved, "JSON with every default filled in");
+  group.text("program", scenario.program, "the program of one replica");
+  const auto table = [&group](const std::string& name, const auto& pairs, std::string_view description) {
+    std::vector<std::string> keys, values;
+    for (const auto& [key, value] : pairs) {
+      keys.push_back(key);
+      values.push_back(value);
+    }
+    group.axis(name, std::span<const std::string>(keys), description);
+    group.column(name + "_value", {name}, std::span<const std::string>(values), description);
+  };
+  table("version", scenario.versions, "versions of the program and its libraries");
+  table("setting", scenario.settings, "settings of the simulation core");
+}
+
+}  // namespace podsim

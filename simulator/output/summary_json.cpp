@@ -1,0 +1,78 @@
+// Order and names are those of the documented interface; states come by their names.
+#include "simulator/output/summary_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace podsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json states_of(const PerState& seconds) {
+  Json states = Json::object();
+  for (std::size_t state = 0; state < kStateCount; ++state) states[std::string(kStateNames[state])] = seconds[state];
+  return states;
+}
+
+Json memory_of(const IpuMemorySummary& memory) {
+  Json categories = Json::object();
+  for (const auto& [name, bytes] : memory.categories) categories[name] = bytes;
+  Json result = Json::object();
+  result["peak_tile_bytes"] = memory.peak_tile_bytes;
+  result["always_live_bytes"] = memory.always_live_bytes;
+  result["limit_bytes"] = memory.limit_bytes;
+  result["peak_tile"] = memory.peak_tile;
+  result["categories"] = std::move(categories);
+  return result;
+}
+
+Json ipu_of(const IpuSummary& ipu) {
+  Json result = Json::object();
+  result["ipu"] = ipu.ipu;
+  result["stages"] = ipu.stages;
+  result["state_seconds"] = states_of(ipu.state_seconds);
+  result["stash_micro_batches"] = ipu.stash_micro_batches;
+  result["memory"] = memory_of(ipu.memory);
+  return result;
+}
+
+Json link_of(const LinkSummary& link) {
+  Json result = Json::object();
+  result["name"] = link.name;
+  result["kind"] = link.kind;
+  result["bytes"] = link.bytes;
+  result["utilization"] = link.utilization;
+  return result;
+}
+
+}  // namespace
+
+std::string summary_json(const Summary& summary) {
+  Json json = Json::object();
+  json["name"] = summary.name;
+  json["version"] = summary.version;
+  json["weight_update_seconds"] = summary.weight_update_seconds;
+  json["run_seconds"] = summary.run_seconds;
+  json["makespan_seconds"] = summary.makespan_seconds;
+  json["throughput_samples_per_second"] = summary.throughput_samples_per_second;
+  json["samples_per_run"] = summary.samples_per_run;
+  json["slots_per_update"] = summary.slots_per_update;
+  json["utilization"] = Json::object();
+  json["utilization"]["busy"] = summary.busy;
+  json["utilization"]["flops"] = summary.flops;
+  json["state_seconds"] = states_of(summary.state_seconds);
+  json["bottleneck"] = summary.bottleneck;
+  json["ipus"] = Json::array();
+  for (const IpuSummary& ipu : summary.ipus) json["ipus"].push_back(ipu_of(ipu));
+  json["batch_size_factor"] = summary.batch_size_factor;
+  json["replicas"] = summary.replicas;
+  json["ipus_per_replica"] = summary.ipus_per_replica;
+  json["sample_name"] = summary.sample_name;
+  json["links"] = Json::array();
+  for (const LinkSummary& link : summary.links) json["links"].push_back(link_of(link));
+  json["simulated_activities"] = summary.simulated_activities;
+  json["warnings"] = summary.warnings;
+  return json.dump(2);
+}
+
+}  // namespace podsim

@@ -1,0 +1,155 @@
+// Blocks of aligned lines: figures, where the time goes, the IPUs, the busiest links, and what to improve.
+#include "simulator/output/summary_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "simulator/core/format.hpp"
+
+namespace podsim {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+constexpr double kBarWidth = 40;
+constexpr std::size_t kLinks = 3;
+
+class Text {
+ public:
+  explicit Text(bool colour) : colour_(colour) {}
+
+  template <typename... Values>
+  void line(fmt::format_string<Values...> format, Values&&... values) {
+    std::string text = fmt::format(format, std::forward<Values>(values)...);
+    text.erase(text.find_last_not_of(' ') + 1);
+    text_ += text + '\n';
+  }
+  void heading(const std::string& title) { text_ += (text_.empty() ? "" : "\n") + painted(title, "1") + '\n'; }
+  void gap() { text_ += '\n'; }
+  // Words broken at the width, further lines indented.
+  void paragraph(const std::string& label, const std::string& words, std::string_view code) {
+    std::string line = label + ":";
+    std::size_t width = line.size();
+    line = painted(line, code);
+    for (std::size_t at = 0; at < words.size();) {
+      const std::size_t end = std::min(words.find(' ', at), words.size());
+      if (width + 1 + (end - at) > kWidth) {
+        text_ += line + '\n';
+        line = " ";
+        width = 1;
+      }
+      line += " " + words.substr(at, end - at);
+      width += 1 + (end - at);
+      at = end + 1;
+    }
+    text_ += line + '\n';
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  [[nodiscard]] std::string painted(const std::string& text, std::string_view code) const {
+    return colour_ ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
+  }
+  bool colour_;
+  std::string text_;
+};
+
+std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
+
+std::string label_of(std::string_view state) {
+  std::string label(state);
+  std::replace(label.begin(), label.end(), '_', ' ');
+  return label;
+}
+
+void print_figures(Text& text, const Summary& summary) {
+  const bool training_like = summary.slots_per_update > 0;
+  text.line("  {:<22}{}", "throughput", format_rate(summary.throughput_samples_per_second, summary.sample_name));
+  text.line(
+      "  {:<22}{}{}", "weight update", format_seconds(summary.weight_update_seconds),
+      training_like ? fmt::format("  ({} slots from fill to drain)", format_count(summary.slots_per_update)) : "");
+  text.line("  {:<22}{}  ({} {})", "host call", format_seconds(summary.run_seconds),
+            format_count(std::llround(summary.samples_per_run)), summary.sample_name);
+  text.line("  {:<22}{}", "simulated time", format_seconds(summary.makespan_seconds));
+  text.line("  {:<22}{} of the IPUs' time{}", "busy", format_share(summary.busy),
+            summary.flops > 0 ? ", " + format_share(summary.flops) + " of the AMP peak" : "");
+  text.line("  {:<22}{} x {} IPUs, batch size factor {}", "replicas", summary.replicas, summary.ipus_per_replica,
+            format_count(summary.batch_size_factor));
+}
+
+void print_states(Text& text, const Summary& summary) {
+  text.heading(fmt::format("Where the time goes (mean of {} IPUs)", summary.ipus.size()));
+  for (std::size_t state = 0; state < kStateCount; ++state) {
+    const double seconds = summary.state_seconds[state];
+    if (seconds <= 0 || summary.makespan_seconds <= 0) continue;
+    const double share = seconds / summary.makespan_seconds;
+    text.line("  {:<18}{:>12}{:>8}  {}", label_of(kStateNames[state]), format_seconds(seconds), percent(share),
+              std::string(static_cast<std::size_t>(std::lround(share * kBarWidth)), '#'));
+  }
+}
+
+std::string stages_of(const IpuSummary& ipu) {
+  std::string list;
+  for (const int stage : ipu.stages) list += (list.empty() ? "" : ",") + std::to_string(stage);
+  constexpr std::size_t kColumn = 9;
+  return list.size() > kColumn ? list.substr(0, kColumn - 2) + ".." : list;
+}
+
+double share_of(const Summary& summary, const IpuSummary& ipu, std::initializer_list<State> states) {
+  double seconds = 0;
+  for (const State state : states) seconds += ipu.state_seconds[index_of(state)];
+  return summary.makespan_seconds > 0 ? seconds / summary.makespan_seconds : 0;
+}
+
+void print_ipu(Text& text, const Summary& summary, const IpuSummary& ipu, bool memory) {
+  const auto share = [&](std::initializer_list<State> states) { return percent(share_of(summary, ipu, states)); };
+  const double headroom = ipu.memory.limit_bytes - ipu.memory.peak_tile_bytes;
+  text.line("  {:>4} {:<9}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>6}{:>12}{:>12}", ipu.ipu, stages_of(ipu),
+            share({State::Forward, State::Recompute}), share({State::Backward}), share({State::WeightUpdate}),
+            share({State::Exchange, State::AllReduce, State::RemoteMemory}),
+            share({State::HostInputStall, State::HostTransfer, State::HostCall, State::HostOutputStall}),
+            share({State::RampUp, State::RampDown}), share({State::Imbalance, State::Sync}), ipu.stash_micro_batches,
+            memory ? format_bytes(ipu.memory.peak_tile_bytes) : "",
+            memory ? (headroom < 0 ? "-" + format_bytes(-headroom) : format_bytes(headroom)) : "");
+}
+
+void print_ipus(Text& text, const Summary& summary, int maximum) {
+  const bool memory = std::any_of(summary.ipus.begin(), summary.ipus.end(),
+                                  [](const IpuSummary& ipu) { return ipu.memory.limit_bytes > 0; });
+  text.heading("IPUs (shares of time; memory of the fullest tile)");
+  text.line("  {:>4} {:<9}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>6}{:>12}{:>12}", "IPU", "stages", "forward", "backward",
+            "update", "comms", "host", "ramps", "wait", "stash", memory ? "peak tile" : "", memory ? "free" : "");
+  const auto rows = std::min(summary.ipus.size(), static_cast<std::size_t>(std::max(0, maximum)));
+  for (std::size_t i = 0; i < rows; ++i) print_ipu(text, summary, summary.ipus[i], memory);
+  if (rows < summary.ipus.size()) text.line("  ... and {} more (all in --json)", summary.ipus.size() - rows);
+}
+
+void print_links(Text& text, const Summary& summary) {
+  if (summary.links.empty()) return;
+  text.heading("Busiest links");
+  for (std::size_t i = 0; i < std::min(kLinks, summary.links.size()); ++i) {
+    const LinkSummary& link = summary.links[i];
+    text.line("  {:<40.40} {:<16.16}{:>16}{:>9}", link.name, link.kind, format_bytes(link.bytes),
+              percent(link.utilization));
+  }
+}
+
+}  // namespace
+
+std::string summary_text(const Summary& summary, const TextStyle& style) {
+  Text text(style.colour);
+  text.heading(summary.name.empty() ? "Summary" : summary.name);
+  print_figures(text, summary);
+  print_states(text, summary);
+  print_ipus(text, summary, style.maximum_ipus);
+  print_links(text, summary);
+  text.gap();
+  text.paragraph("Bottleneck", summary.bottleneck, "1;33");
+  for (const std::string& warning : summary.warnings) text.paragraph("Warning", warning, "1;31");
+  return text.text();
+}
+
+}  // namespace podsim
