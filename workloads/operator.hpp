@@ -58,8 +58,8 @@ struct Weight {
   std::string name;
   std::int64_t elements = 0;
   ElementType type = ElementType::Float16;
-  bool trainable = true;   // false: moving averages and the like; no gradient, no optimiser state
-  std::string tied_to;     // the weight whose storage this one shares (BERT's word embedding); counted once
+  bool trainable = true;  // false: moving averages and the like; no gradient, no optimiser state
+  std::string tied_to;    // the weight whose storage this one shares (BERT's word embedding); counted once
 };
 
 // groups x [rows, inner] x [inner, columns].
@@ -90,8 +90,8 @@ struct GatherShape {
 };
 
 struct NormShape {
-  std::int64_t groups = 0;    // independent statistics
-  std::int64_t elements = 0;  // elements in each group
+  std::int64_t groups = 0;        // independent statistics
+  std::int64_t elements = 0;      // elements in each group
   std::int64_t replica_span = 1;  // batch norm statistics shared by this many replicas
 };
 
@@ -110,8 +110,8 @@ struct ProfiledTimes {
   double weight_update_seconds = 0;
 };
 
-using OperatorShape = std::variant<std::monostate, MatMulShape, ConvolutionShape, GatherShape, NormShape, PoolShape,
-                                   ProfiledTimes>;
+using OperatorShape =
+    std::variant<std::monostate, MatMulShape, ConvolutionShape, GatherShape, NormShape, PoolShape, ProfiledTimes>;
 
 enum class InputRole : std::uint8_t { None, Sample, Label };
 
@@ -122,33 +122,33 @@ struct Operator {
   std::vector<Tensor> inputs;   // activations read
   std::vector<Tensor> outputs;  // activations written
   std::vector<Weight> weights;
-  int block = 0;                          // index into WorkloadGraph::blocks
+  int block = 0;                           // index into WorkloadGraph::blocks
   InputRole input_role = InputRole::None;  // for kind Input
-  double operations_per_element = 1;      // Elementwise, Reduction: arithmetic operations for each element
-  std::int64_t serial_splits = 1;         // run in this many serial steps (embedding or projection serialisation)
-  bool result = false;                    // its outputs go to the host, according to the output mode
-  bool checkpoint = false;                // named recomputation checkpoint: output stashed
-  bool differentiable = true;             // false: no backward pass reaches it
+  double operations_per_element = 1;       // Elementwise, Reduction: arithmetic operations for each element
+  std::int64_t serial_splits = 1;          // run in this many serial steps (embedding or projection serialisation)
+  bool result = false;                     // its outputs go to the host, according to the output mode
+  bool checkpoint = false;                 // named recomputation checkpoint: output stashed
+  bool differentiable = true;              // false: no backward pass reaches it
   bool recomputable = true;
-  std::string outline_key;                // operators with equal non-empty keys share code when outlined
-  std::int64_t parallel_ipus = 1;         // tensor parallel: split over this many IPUs of the stage
+  std::string outline_key;         // operators with equal non-empty keys share code when outlined
+  std::int64_t parallel_ipus = 1;  // tensor parallel: split over this many IPUs of the stage
 
   // Multiply-accumulate floating-point operations of the forward pass (2 per MAC) done on the AMP units.
   [[nodiscard]] double forward_amp_flops() const;
   [[nodiscard]] std::int64_t output_elements() const;
   [[nodiscard]] std::int64_t output_bytes() const;
-  [[nodiscard]] std::int64_t weight_elements() const;    // tied weights included
+  [[nodiscard]] std::int64_t weight_elements() const;  // tied weights included
   // A text equal for operators that lower in the same way (kind, shapes, types, splits; not the name).
   [[nodiscard]] std::string signature() const;
 };
 
 // State tensors and arithmetic of an optimiser.
 struct Optimizer {
-  std::string name;                       // "sgd", "momentum", "adam", "adamw", "lamb", "lars"
-  int states_per_weight = 0;              // state tensors with one element for each weight
-  std::vector<ElementType> state_types;   // one for each of them
-  double operations_per_weight = 1;       // elementwise operations of one update
-  int norms_per_weight_tensor = 0;        // whole-tensor norms (LAMB, LARS: 2)
+  std::string name;                      // "sgd", "momentum", "adam", "adamw", "lamb", "lars"
+  int states_per_weight = 0;             // state tensors with one element for each weight
+  std::vector<ElementType> state_types;  // one for each of them
+  double operations_per_weight = 1;      // elementwise operations of one update
+  int norms_per_weight_tensor = 0;       // whole-tensor norms (LAMB, LARS: 2)
   ElementType accumulator_type = ElementType::Float16;
 };
 

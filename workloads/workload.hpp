@@ -16,8 +16,8 @@ class WorkloadGraph;
 
 // What every workload is asked for.
 struct WorkloadRequest {
-  Options options;            // the plugin's own options, checked
-  Value config;               // the model's configuration file or inline object (Hugging Face config.json); null if none
+  Options options;  // the plugin's own options, checked
+  Value config;     // the model's configuration file or inline object (Hugging Face config.json); null if none
   bool training = true;
   std::int64_t micro_batch_size = 1;
   ElementType precision = ElementType::Float16;  // of activations and weights

@@ -15,8 +15,10 @@ namespace podsim {
 enum class BlockRole : std::uint8_t { Embedding, Layer, Head };
 
 struct Block {
-  std::string name;  // "B1", "encoder/3", "mlm_head"
+  std::string name;  // "B1", "encoder/3/attention", "mlm_head"
   BlockRole role = BlockRole::Layer;
+  int layer = -1;  // consecutive Layer blocks with an equal, non-negative number count as one layer
+  int ipu = -1;    // placement given with the block, as poptorch.Block(ipu_id=…); -1: none
 };
 
 struct TensorEdge {
@@ -36,19 +38,25 @@ class WorkloadGraph {
   std::string sample_name = "samples";
   bool head_with_embedding = false;
 
-  // Adds an operator that reads `producers` (their first output each). Returns its vertex.
+  // Adds an operator that reads `producers` (their first output each); where `op.inputs` is empty, it is filled
+  // with those outputs. Returns its vertex.
   Vertex add(Operator op, const std::vector<Vertex>& producers = {});
+  // Makes `consumer` read output number `output` of `producer`; appends to the consumer's inputs.
+  void connect(Vertex producer, int output, Vertex consumer);
 
   // Operators in a stable topological order. UserError that names an operator, when there is a cycle.
   [[nodiscard]] std::vector<Vertex> topological_order() const;
 
-  // Trainable and other weights, tied ones counted once.
+  // Trainable weights, tied ones counted once: what publications call the number of parameters.
   [[nodiscard]] std::int64_t parameter_count() const;
+  // The same with moving averages and other weights that are not trained.
+  [[nodiscard]] std::int64_t weight_count() const;
   // Forward AMP floating-point operations of one micro-batch.
   [[nodiscard]] double forward_flops() const;
 
   // UserError unless: acyclic, every operator reaches a block in order (no edge from a later to an
-  // earlier block), names unique, at least one operator.
+  // earlier block), names unique, every block has an operator besides inputs, every host input is read,
+  // every tied weight has its owner.
   void validate() const;
 };
 

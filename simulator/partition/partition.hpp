@@ -20,17 +20,17 @@ struct StageAnnotation {
 };
 
 struct PartitionRequest {
-  std::vector<std::int64_t> layers_per_ipu;       // with -1 wildcards; empty: not used
-  std::vector<StageAnnotation> stages;            // empty: not used
-  int pipeline_depth = 0;                         // balance automatically over this many IPUs; 0: not used
-  int ipus_per_replica = 0;                       // 0: follows from the split; larger: extra IPUs stay idle
+  std::vector<std::int64_t> layers_per_ipu;  // with -1 wildcards; empty: not used
+  std::vector<StageAnnotation> stages;       // empty: not used
+  int pipeline_depth = 0;                    // balance automatically over this many IPUs; 0: not used
+  int ipus_per_replica = 0;                  // 0: follows from the split; larger: extra IPUs stay idle
   bool training = true;
-  double input_bytes_per_element = 0;             // host transfer type of floating-point samples; 0: as the model's
+  double input_bytes_per_element = 0;  // host transfer type of floating-point samples; 0: as the model's
   Optimizer optimizer;
-  std::string where;                              // for messages
+  std::string where;  // for messages
   // Cost of a block for balancing: seconds of one micro-batch (forward + backward), and tile memory in bytes.
   std::function<double(const Operator&)> operator_cost;
-  bool round_to_power_of_two = false;             // auto_round_num_ipus
+  bool round_to_power_of_two = false;  // auto_round_num_ipus
 };
 
 // UserError: layers do not add up (both numbers named), unknown block, a block twice or missing, stages out of

@@ -11,21 +11,21 @@ namespace podsim {
 
 struct HostTensor {
   std::string name;
-  std::int64_t elements = 0;   // per micro-batch
-  double bytes = 0;            // as transferred
+  std::int64_t elements = 0;  // per micro-batch
+  double bytes = 0;           // as transferred
   bool label = false;
 };
 
 struct Stage {
   int index = 0;
-  int ipu = 0;                          // within the replica
+  int ipu = 0;  // within the replica
   std::vector<std::string> blocks;
   std::vector<Operator> operators;      // topological order; Input operators excluded
   std::vector<HostTensor> host_inputs;  // read at the start of the stage's forward pass
   std::vector<HostTensor> host_results;
-  std::vector<Weight> weights;          // stored here; a tied weight is with the stage of its owner
-  double activation_in_bytes = 0;       // forward copies received per micro-batch, pass-through tensors included
-  double stash_bytes = 0;               // stage inputs, kept for the backward pass (recompute from stage inputs)
+  std::vector<Weight> weights;     // stored here; a tied weight is with the stage of its owner
+  double activation_in_bytes = 0;  // forward copies received per micro-batch, pass-through tensors included
+  double stash_bytes = 0;          // stage inputs, kept for the backward pass (recompute from stage inputs)
 };
 
 // Forward copy of one micro-batch between consecutive stages (a tensor used further down passes through every
@@ -44,11 +44,11 @@ struct StagedModel {
   std::int64_t samples_per_micro_batch = 1;
   std::string sample_name = "samples";
   Optimizer optimizer;
-  bool profiled = false;   // stage_times: no chip model is used
+  bool profiled = false;  // stage_times: no chip model is used
 
-  [[nodiscard]] std::int64_t weight_elements(int stage) const;     // trainable
-  [[nodiscard]] double weight_bytes(int stage) const;              // all
-  [[nodiscard]] double gradient_bytes(int stage) const;            // of the accumulators, trainable weights
+  [[nodiscard]] std::int64_t weight_elements(int stage) const;  // trainable
+  [[nodiscard]] double weight_bytes(int stage) const;           // all
+  [[nodiscard]] double gradient_bytes(int stage) const;         // of the accumulators, trainable weights
   [[nodiscard]] double optimizer_state_bytes(int stage) const;
 };
 

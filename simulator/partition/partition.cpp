@@ -1,0 +1,191 @@
+// From an assignment of blocks to the staged model: operators, host data, weights, and the bytes between stages.
+#include "simulator/partition/partition.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "simulator/core/error.hpp"
+#include "simulator/partition/assignment.hpp"
+#include "workloads/workload_graph.hpp"
+
+namespace podsim {
+
+namespace {
+
+using Vertex = WorkloadGraph::Vertex;
+
+Assignment assign(const WorkloadGraph& graph, const PartitionRequest& request) {
+  if (!request.stages.empty()) return assign_explicit(graph, request);
+  if (!request.layers_per_ipu.empty()) return assign_by_layers(graph, request);
+  if (request.pipeline_depth > 0) return assign_balanced(graph, request);
+  const bool annotated =
+      std::any_of(graph.blocks.begin(), graph.blocks.end(), [](const Block& block) { return block.ipu >= 0; });
+  return annotated ? assign_annotated(graph, request) : assign_one_stage(graph);
+}
+
+// IPUs of a replica. Real systems hand out IPUs in powers of two (PopTorch); stages with given times need none.
+int count_ipus(const Assignment& assignment, const PartitionRequest& request, bool profiled) {
+  int used = 0;
+  for (const StageSlot& slot : assignment) used = std::max(used, slot.ipu + 1);
+  const int given = request.ipus_per_replica;
+  if (given > 0 && used > given) {
+    throw UserError(
+        request.where,
+        "the split uses " + std::to_string(used) + " IPUs, but ipus_per_replica is " + std::to_string(given),
+        "raise ipus_per_replica, or put the model on fewer IPUs");
+  }
+  const int wanted = given > 0 ? given : used;
+  if (profiled || std::has_single_bit(static_cast<unsigned>(wanted))) return wanted;
+  const int rounded = static_cast<int>(std::bit_ceil(static_cast<unsigned>(wanted)));
+  if (request.round_to_power_of_two) return rounded;
+  throw UserError(request.where,
+                  "a replica of " + std::to_string(wanted) + " IPUs is not possible: the number must be a power of 2",
+                  "split over " + std::to_string(rounded / 2) + " or " + std::to_string(rounded) +
+                      " IPUs, or set auto_round_num_ipus to reserve " + std::to_string(rounded) +
+                      " and leave the rest idle");
+}
+
+// Builds the staged model; holds what its steps share.
+class Staging {
+ public:
+  Staging(const WorkloadGraph& graph, const PartitionRequest& request, const Assignment& assignment)
+      : graph_(graph), request_(request), stage_of_block_(graph.blocks.size(), -1) {
+    for (const StageSlot& slot : assignment) add_stage(slot);
+  }
+
+  StagedModel build() {
+    for (const Vertex vertex : graph_.topological_order()) place(vertex);
+    check_tied_weights();
+    for (const Vertex vertex : boost::make_iterator_range(boost::vertices(graph_.graph))) add_traffic(vertex);
+    return std::move(model_);
+  }
+
+ private:
+  void add_stage(const StageSlot& slot) {
+    Stage stage;
+    stage.index = static_cast<int>(model_.stages.size());
+    stage.ipu = slot.ipu;
+    for (const int block : slot.blocks) {
+      stage.blocks.push_back(graph_.blocks[static_cast<std::size_t>(block)].name);
+      stage_of_block_[static_cast<std::size_t>(block)] = stage.index;
+    }
+    if (stage.index > 0) model_.edges.push_back({stage.index - 1, stage.index, 0, 0});
+    model_.stages.push_back(std::move(stage));
+  }
+
+  [[nodiscard]] Stage& stage(int index) { return model_.stages[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] int stage_of(Vertex vertex) const {
+    return stage_of_block_[static_cast<std::size_t>(graph_.graph[vertex].block)];
+  }
+
+  // Where a vertex' data comes into being: host data arrives at the first stage that reads it.
+  [[nodiscard]] int home_of(Vertex vertex) const {
+    if (graph_.graph[vertex].kind != OperatorKind::Input) return stage_of(vertex);
+    int home = static_cast<int>(model_.stages.size());
+    for (const auto edge : boost::make_iterator_range(boost::out_edges(vertex, graph_.graph))) {
+      home = std::min(home, stage_of(boost::target(edge, graph_.graph)));
+    }
+    return home;
+  }
+
+  void place(Vertex vertex) {
+    const Operator& op = graph_.graph[vertex];
+    if (op.kind == OperatorKind::Input) {
+      place_input(op, stage(home_of(vertex)));
+      return;
+    }
+    Stage& home = stage(stage_of(vertex));
+    home.operators.push_back(op);
+    if (op.result) {
+      for (const Tensor& tensor : op.outputs) {
+        home.host_results.push_back({tensor.name, tensor.elements(), static_cast<double>(tensor.bytes()), false});
+      }
+    }
+    for (const Weight& weight : op.weights) {
+      owner_stage_[weight.name] = home.index;
+      if (weight.tied_to.empty()) home.weights.push_back(weight);
+    }
+  }
+
+  // Floating-point samples are transferred in the host's type; indices and labels keep theirs.
+  void place_input(const Operator& op, Stage& home) {
+    for (const Tensor& tensor : op.outputs) {
+      const bool floating = tensor.type != ElementType::Int32 && op.input_role == InputRole::Sample;
+      const double width = floating && request_.input_bytes_per_element > 0
+                               ? request_.input_bytes_per_element
+                               : static_cast<double>(bytes_of(tensor.type));
+      const double bytes = static_cast<double>(tensor.elements()) * width;
+      home.host_inputs.push_back({tensor.name, tensor.elements(), bytes, op.input_role == InputRole::Label});
+      if (request_.training) home.stash_bytes += bytes;
+    }
+  }
+
+  // A tied weight is stored once, so its uses must share an IPU.
+  void check_tied_weights() const {
+    for (const Stage& user : model_.stages) {
+      for (const Operator& op : user.operators) {
+        for (const Weight& weight : op.weights) {
+          if (weight.tied_to.empty()) continue;
+          const Stage& owner = model_.stages[static_cast<std::size_t>(owner_stage_.at(weight.tied_to))];
+          if (owner.ipu == user.ipu) continue;
+          throw UserError(request_.where,
+                          "weight \"" + weight.name + "\" is tied to \"" + weight.tied_to +
+                              "\", but they are on IPUs " + std::to_string(user.ipu) + " and " +
+                              std::to_string(owner.ipu),
+                          "put the stage of block \"" + graph_.blocks[static_cast<std::size_t>(op.block)].name +
+                              "\" on IPU " + std::to_string(owner.ipu));
+        }
+      }
+    }
+  }
+
+  // A tensor crosses every boundary between its home and its last reader; its gradient comes back the same way.
+  void add_traffic(Vertex vertex) {
+    const Operator& op = graph_.graph[vertex];
+    const int home = home_of(vertex);
+    for (int output = 0; output < static_cast<int>(op.outputs.size()); ++output) {
+      const double bytes = static_cast<double>(op.outputs[static_cast<std::size_t>(output)].bytes());
+      std::vector<int> readers;
+      for (const auto edge : boost::make_iterator_range(boost::out_edges(vertex, graph_.graph))) {
+        if (graph_.graph[edge].output == output) readers.push_back(stage_of(boost::target(edge, graph_.graph)));
+      }
+      std::sort(readers.begin(), readers.end());
+      readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+      for (const int reader : readers) {
+        if (reader > home && request_.training) stage(reader).stash_bytes += bytes;
+      }
+      for (int next = home + 1; !readers.empty() && next <= readers.back(); ++next) {
+        StageEdge& edge = model_.edges[static_cast<std::size_t>(next - 1)];
+        edge.activation_bytes += bytes;
+        if (request_.training && op.differentiable && op.kind != OperatorKind::Input) edge.gradient_bytes += bytes;
+        stage(next).activation_in_bytes += bytes;
+      }
+    }
+  }
+
+  const WorkloadGraph& graph_;
+  const PartitionRequest& request_;
+  std::vector<int> stage_of_block_;
+  std::map<std::string, int> owner_stage_;  // of each weight
+  StagedModel model_;
+};
+
+}  // namespace
+
+StagedModel partition(const WorkloadGraph& graph, const PartitionRequest& request) {
+  graph.validate();
+  const Assignment assignment = assign(graph, request);
+  const bool profiled = is_profiled(graph);
+  const int ipus = count_ipus(assignment, request, profiled);
+  StagedModel model = Staging(graph, request, assignment).build();
+  model.model = graph.model;
+  model.ipus_per_replica = ipus;
+  model.samples_per_micro_batch = graph.samples_per_micro_batch;
+  model.sample_name = graph.sample_name;
+  model.optimizer = request.optimizer;
+  model.profiled = profiled;
+  return model;
+}
+
+}  // namespace podsim

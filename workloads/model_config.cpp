@@ -1,0 +1,64 @@
+// Reading model configurations.
+#include "workloads/model_config.hpp"
+
+#include <utility>
+
+#include "simulator/core/error.hpp"
+#include "workloads/operator.hpp"
+
+namespace podsim {
+
+ModelConfig::ModelConfig(Value config, std::string_view model_type) : config_(std::move(config)) {
+  static_cast<void>(config_.object());
+  const Value* given = config_.find("model_type");
+  if (given != nullptr && given->text() != model_type) {
+    throw UserError(given->where(), "this is the configuration of a \"" + given->text() + "\" model",
+                    "give one with model_type \"" + std::string(model_type) + "\", or change the workload's model");
+  }
+}
+
+std::string ModelConfig::where(std::string_view key) const {
+  const Value* value = config_.find(key);
+  return value != nullptr ? value->where() : config_.where();
+}
+
+std::int64_t ModelConfig::size(std::string_view key) const {
+  const Value& value = config_.at(key);
+  const std::int64_t number = value.integer();
+  if (number <= 0) {
+    throw UserError(value.where(), "must be at least 1, found " + std::to_string(number), "give a positive integer");
+  }
+  return number;
+}
+
+std::int64_t ModelConfig::size(std::string_view key, std::int64_t fallback) const {
+  const Value* value = config_.find(key);
+  return value == nullptr || value->is_null() ? fallback : size(key);
+}
+
+double ModelConfig::probability(std::string_view key, double fallback) const {
+  const Value* value = config_.find(key);
+  if (value == nullptr || value->is_null()) return fallback;
+  const double number = value->number();
+  if (!(number >= 0 && number < 1)) {
+    throw UserError(value->where(), "must be a probability below 1", "give a number from 0 to below 1");
+  }
+  return number;
+}
+
+std::string ModelConfig::text(std::string_view key, std::string_view fallback) const {
+  const Value* value = config_.find(key);
+  return value == nullptr || value->is_null() ? std::string(fallback) : value->text();
+}
+
+OperatorKind activation_named(const std::string& name, const std::string& where) {
+  if (name == "gelu" || name == "gelu_new" || name == "gelu_fast" || name == "gelu_pytorch_tanh") {
+    return OperatorKind::Gelu;
+  }
+  if (name == "relu") return OperatorKind::Relu;
+  if (name == "silu" || name == "swish") return OperatorKind::Swish;
+  if (name == "tanh") return OperatorKind::Tanh;
+  throw UserError(where, "unknown activation \"" + name + "\"", "known: gelu, gelu_new, relu, silu, tanh");
+}
+
+}  // namespace podsim
