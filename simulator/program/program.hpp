@@ -132,7 +132,8 @@ struct Collective {
   int collective = 0;  // all members of the group have this step; they meet, run it and leave together
 };
 
-enum class SyncScope : std::uint8_t { Replica, World };
+// Ladder: the IPUs of the replica whose local index has the same parity (A + C, B + D).
+enum class SyncScope : std::uint8_t { Replica, World, Ladder };
 
 struct Sync {
   SyncScope scope = SyncScope::Replica;
@@ -186,6 +187,7 @@ struct Program {
   int ipus_per_replica = 1;
   int replicas = 1;
   Execution execution;
+  int receive_buffers = 0;                  // activation buffers of a stage besides its live micro-batches
   std::int64_t slots_per_update = 0;        // lockstep slots (Exchanges) from fill to drain, per update or, in inference, run
   std::vector<int> ipu_of_stage;
   std::vector<StageCode> codes;             // filled after lowering; find with code()
