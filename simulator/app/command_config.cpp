@@ -43,8 +43,9 @@ void add_config_command(CLI::App& program) {
   command->add_flag("--options", arguments->options, "Show the equivalent PopTorch run-time options instead");
   command->add_flag("--inference", arguments->inference, "Options for inference");
   command->add_flag("--compile-only", arguments->compile_only, "Options for offline compilation");
-  command->footer("Examples:\n  podsim config ipu_config.json --pod-type pod16\n"
-                  "  podsim config ipu_config.json --options --update \"device_iterations=4\"");
+  command->footer(
+      "Examples:\n  podsim config ipu_config.json --pod-type pod16\n"
+      "  podsim config ipu_config.json --options --update \"device_iterations=4\"");
   command->callback([arguments] { show_config(*arguments); });
 }
 

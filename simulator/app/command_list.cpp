@@ -118,8 +118,9 @@ void add_describe_command(CLI::App& program) {
       ->required()
       ->check(CLI::IsMember({"chip", "ipu_config", "pod", "scenario", "schedule", "workload"}));
   command->add_option("NAME", *name, "Which one (see 'podsim list')");
-  command->footer("Examples:\n  podsim describe schedule pipelined\n  podsim describe scenario host\n"
-                  "  podsim describe chip bow");
+  command->footer(
+      "Examples:\n  podsim describe schedule pipelined\n  podsim describe scenario host\n"
+      "  podsim describe chip bow");
   command->callback([kind, name] {
     if (name->empty() && *kind != "scenario" && *kind != "ipu_config") {
       throw UserError("describe " + *kind, "a name is missing", "see 'podsim list " + *kind + "s'");

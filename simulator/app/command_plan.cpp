@@ -37,8 +37,9 @@ void add_plan_command(CLI::App& program) {
   add_scenario_arguments(*command, *arguments);
   command->add_flag("--operators", arguments->operators, "Every operator: plan, cycles, utilisation and roofline");
   command->add_flag("--json", arguments->json, "JSON on standard output");
-  command->footer("A plan that does not fit is shown, not refused; run and check refuse it.\n"
-                  "Example:\n  podsim plan scenarios/bert_large_bow_pod16.json --operators");
+  command->footer(
+      "A plan that does not fit is shown, not refused; run and check refuse it.\n"
+      "Example:\n  podsim plan scenarios/bert_large_bow_pod16.json --operators");
   command->callback([arguments] { show_plan(*arguments); });
 }
 

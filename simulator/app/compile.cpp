@@ -46,8 +46,9 @@ int shards_of(const VariableLocation& location, int replicas) {
 std::vector<std::shared_ptr<Lowering>> make_lowerings(const Scenario& scenario, const Chip& chip, int ipus) {
   const std::vector<double>& proportions = scenario.available_memory_proportion;
   if (proportions.size() != 1 && proportions.size() != static_cast<std::size_t>(ipus)) {
-    throw UserError(scenario.ipu_config.where, std::to_string(proportions.size()) + " values of matmul_proportion for " +
-                                                   std::to_string(ipus) + " IPUs of a replica",
+    throw UserError(scenario.ipu_config.where,
+                    std::to_string(proportions.size()) + " values of matmul_proportion for " + std::to_string(ipus) +
+                        " IPUs of a replica",
                     "give one number, or one for each IPU");
   }
   std::map<double, std::shared_ptr<Lowering>> made;

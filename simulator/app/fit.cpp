@@ -21,8 +21,8 @@ std::string contributors(const MemoryReport& report) {
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(sizes.size(), 4); ++i) {
     if (sizes[i].first <= 0) break;
-    text += (text.empty() ? "" : ", ") + sizes[i].second + " " +
-            format_count(static_cast<long long>(sizes[i].first)) + " B";
+    text += (text.empty() ? "" : ", ") + sizes[i].second + " " + format_count(static_cast<long long>(sizes[i].first)) +
+            " B";
   }
   return text;
 }
@@ -56,12 +56,10 @@ void require_fit(Compilation& compilation, const Scenario& scenario) {
   for (std::size_t ipu = 0; ipu < compilation.memory.size(); ++ipu) {
     const MemoryReport& report = compilation.memory[ipu];
     if (report.fits()) continue;
-    const std::string problem = "out of memory on IPU " + std::to_string(ipu) + ", tile " +
-                                std::to_string(report.peak_tile) + ": " +
-                                format_count(static_cast<long long>(report.peak_tile_bytes)) +
-                                " bytes used but tiles only have " +
-                                format_count(static_cast<long long>(report.limit_bytes)) + " bytes of memory (" +
-                                contributors(report) + ")";
+    const std::string problem =
+        "out of memory on IPU " + std::to_string(ipu) + ", tile " + std::to_string(report.peak_tile) + ": " +
+        format_count(static_cast<long long>(report.peak_tile_bytes)) + " bytes used but tiles only have " +
+        format_count(static_cast<long long>(report.limit_bytes)) + " bytes of memory (" + contributors(report) + ")";
     if (!scenario.allow_out_of_memory) throw UserError(scenario.file, problem, advice(scenario));
     compilation.warnings.push_back(problem);
   }

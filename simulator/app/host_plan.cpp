@@ -15,8 +15,8 @@ HostPlan host_plan(const Scenario& scenario, const Topology& topology, const Dat
   }
   plan.callback_seconds =
       options.has("callback_seconds") ? options.number("callback_seconds") : system.get("host_sync_seconds");
-  plan.cores_per_host = static_cast<int>(
-      options.has("cores_per_host") ? options.integer("cores_per_host") : system.get("host_cores"));
+  plan.cores_per_host =
+      static_cast<int>(options.has("cores_per_host") ? options.integer("cores_per_host") : system.get("host_cores"));
   return plan;
 }
 

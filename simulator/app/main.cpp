@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <iostream>
 
+#include "schedules/registry.hpp"
 #include "simulator/app/commands.hpp"
 #include "simulator/app/summary_memory.hpp"
 #include "simulator/core/error.hpp"
-#include "schedules/registry.hpp"
 
 namespace {
 
@@ -47,7 +47,7 @@ int run_program(int argc, char** argv) {
   podsim::add_export_command(program);
   try {
     program.parse(argc, argv);
-  } catch (const CLI::Success& success) {   // --help, --version
+  } catch (const CLI::Success& success) {  // --help, --version
     return program.exit(success);
   } catch (const CLI::ParseError& error) {
     return fail(std::string(error.what()) + " (see 'podsim --help')", 1);

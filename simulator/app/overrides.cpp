@@ -70,8 +70,9 @@ std::string full_path(const std::string& key) {
   known.insert(known.end(), top.begin(), top.end());
   known.emplace_back("pipeline_depth");
   const std::string near = nearest_name(first, known);
-  throw UserError("--set " + key, "unknown key \"" + first + "\"",
-                  near.empty() ? "give the dotted path of a scenario value, e.g. system.pod" : "did you mean " + near + "?");
+  throw UserError(
+      "--set " + key, "unknown key \"" + first + "\"",
+      near.empty() ? "give the dotted path of a scenario value, e.g. system.pod" : "did you mean " + near + "?");
 }
 
 void apply_overrides(Value& source, const std::vector<Override>& overrides) {

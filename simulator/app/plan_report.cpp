@@ -27,8 +27,8 @@ struct OperatorRow {
   std::string_view work;
   const LoweredOperator* lowered = nullptr;
   double seconds = 0;
-  double roofline_seconds = 0;     // the AMP units at their peak on all tiles
-  double tile_utilization = 0;     // mean over tiles of compute cycles / longest tile's
+  double roofline_seconds = 0;  // the AMP units at their peak on all tiles
+  double tile_utilization = 0;  // mean over tiles of compute cycles / longest tile's
 };
 
 double tile_utilization(const LoweredOperator& lowered) {
@@ -41,9 +41,8 @@ double tile_utilization(const LoweredOperator& lowered) {
   return longest > 0 ? busy / longest : 0;
 }
 
-void add_rows(std::vector<OperatorRow>& rows, const Compilation& compilation, const Stage& stage,
-              std::string_view work, const std::vector<std::shared_ptr<const LoweredOperator>>& operators,
-              bool weights) {
+void add_rows(std::vector<OperatorRow>& rows, const Compilation& compilation, const Stage& stage, std::string_view work,
+              const std::vector<std::shared_ptr<const LoweredOperator>>& operators, bool weights) {
   const Chip& chip = compilation.lowerings[static_cast<std::size_t>(stage.ipu)]->chip();
   const double peak = compilation.program.peak_flops_per_ipu;
   for (std::size_t i = 0; i < operators.size(); ++i) {
@@ -86,7 +85,8 @@ std::string stage_table(const Compilation& compilation) {
 
 std::string memory_table(const Compilation& compilation) {
   std::string text = fmt::format("{:<28}", "memory (all tiles of an IPU)");
-  for (std::size_t ipu = 0; ipu < compilation.memory.size(); ++ipu) text += fmt::format(" {:>12}", fmt::format("IPU {}", ipu));
+  for (std::size_t ipu = 0; ipu < compilation.memory.size(); ++ipu)
+    text += fmt::format(" {:>12}", fmt::format("IPU {}", ipu));
   text += "\n";
   for (std::size_t i = 0; i < kMemoryCategoryCount; ++i) {
     const auto category = static_cast<MemoryCategory>(i);
@@ -103,7 +103,8 @@ std::string memory_table(const Compilation& compilation) {
   };
   row("fullest tile", [](const MemoryReport& r) { return fmt::format("{}", r.peak_tile); });
   row("  bytes", [](const MemoryReport& r) { return format_count(static_cast<long long>(r.peak_tile_bytes)); });
-  row("  always live", [](const MemoryReport& r) { return format_count(static_cast<long long>(r.always_live_tile_bytes)); });
+  row("  always live",
+      [](const MemoryReport& r) { return format_count(static_cast<long long>(r.always_live_tile_bytes)); });
   row("  limit", [](const MemoryReport& r) { return format_count(static_cast<long long>(r.limit_bytes)); });
   row("  headroom", [](const MemoryReport& r) { return format_share(1 - r.peak_tile_bytes / r.limit_bytes); });
   row("  fits", [](const MemoryReport& r) { return std::string(r.fits() ? "yes" : "NO"); });
@@ -149,8 +150,8 @@ Value operator_value(const OperatorRow& row) {
 
 std::string plan_text(const Scenario& scenario, const Compilation& compilation) {
   std::string text = scenario.name + "\n";
-  text += fmt::format("{}: {} parameters; {} stages on {} IPUs, {} replicas on {} ({} IPUs)\n\n", compilation.model.model,
-                      format_count(compilation.parameters), compilation.model.stages.size(),
+  text += fmt::format("{}: {} parameters; {} stages on {} IPUs, {} replicas on {} ({} IPUs)\n\n",
+                      compilation.model.model, format_count(compilation.parameters), compilation.model.stages.size(),
                       compilation.model.ipus_per_replica, scenario.execution.replicas, compilation.topology.name(),
                       compilation.topology.ipu_count());
   text += stage_table(compilation);

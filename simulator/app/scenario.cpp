@@ -46,6 +46,7 @@ void inline_files(Value& source, const fs::path& folder) {
 
 void read_system(Scenario& scenario, const Value& value) {
   const Options system = read_options(value, system_options());
+  scenario.resolved.set("system", Value(system.values()));
   scenario.pod.pod = system.text("pod");
   scenario.pod.hosts = static_cast<int>(system.integer("hosts"));
   scenario.pod.custom = null_or(system, "topology");
@@ -60,12 +61,13 @@ void read_system(Scenario& scenario, const Value& value) {
 // Common options and the workload's own ones stand side by side: read them as one declaration.
 Options read_workload(Scenario& scenario, const Value& value) {
   const Value* model = value.is_object() ? value.find("model") : nullptr;
-  if (model == nullptr) (void)read_options(value, workload_options());   // says what is missing
+  if (model == nullptr) (void)read_options(value, workload_options());  // says what is missing
   scenario.workload = &find_workload(model->text(), model->where());
   std::vector<Option> declared = workload_options();
   const std::vector<Option> own = scenario.workload->options();
   declared.insert(declared.end(), own.begin(), own.end());
   Options options = read_options(value, declared);
+  scenario.resolved.set("workload", Value(options.values()));
 
   WorkloadRequest& request = scenario.workload_request;
   request.config = null_or(options, "config");
@@ -87,6 +89,7 @@ void read_ipu_options(Scenario& scenario, const Value& value, const Options& wor
     scenario.ipu_config =
         scenario.ipu_config.for_pod_type(pod.empty() ? std::nullopt : std::optional(pod_type_of(pod)));
   }
+  scenario.resolved.set("ipu_config", scenario.ipu_config.to_value());
   const IpuConfig& config = scenario.ipu_config;
   Execution& execution = scenario.execution;
   const bool training = execution.mode == Mode::Training;
@@ -100,7 +103,7 @@ void read_ipu_options(Scenario& scenario, const Value& value, const Options& wor
   scenario.lowering.auto_loss_scaling = config.auto_loss_scaling && training;
   scenario.lowering.partials =
       config.enable_half_partials && scenario.workload_request.precision == ElementType::Float16 ? ElementType::Float16
-                                                                                                  : ElementType::Float32;
+                                                                                                 : ElementType::Float32;
   scenario.partition.optimizer = find_optimizer(workload.text("optimizer"), workload.where("optimizer"));
   if (config.enable_half_first_order_momentum && !scenario.partition.optimizer.state_types.empty()) {
     scenario.partition.optimizer.state_types.front() = ElementType::Float16;
@@ -111,6 +114,7 @@ void read_ipu_options(Scenario& scenario, const Value& value, const Options& wor
 
 void read_partition(Scenario& scenario, const Value& value, const Value& ipu_config) {
   const Options options = read_options(value, partition_options());
+  scenario.resolved.set("partition", Value(options.values()));
   PartitionRequest& request = scenario.partition;
   request.where = options.where();
   request.training = scenario.workload_request.training;
@@ -119,8 +123,12 @@ void read_partition(Scenario& scenario, const Value& value, const Value& ipu_con
     for (const Value& item : options.value("stages").array()) {
       const Options stage = read_options(
           item, {{.name = "blocks", .type = OptionType::Texts, .help = "Blocks, in order.", .required = true},
-                 {.name = "ipu", .type = OptionType::Integer, .default_value = static_cast<int>(request.stages.size()),
-                  .help = "IPU of the replica.", .minimum = 0, .maximum = 65535}});
+                 {.name = "ipu",
+                  .type = OptionType::Integer,
+                  .default_value = static_cast<int>(request.stages.size()),
+                  .help = "IPU of the replica.",
+                  .minimum = 0,
+                  .maximum = 65535}});
       request.stages.push_back({stage.texts("blocks"), static_cast<int>(stage.integer("ipu")), item.where()});
     }
   }
@@ -137,9 +145,8 @@ void read_partition(Scenario& scenario, const Value& value, const Value& ipu_con
     if (own || ipu_config.contains("layers_per_ipu")) {
       request.layers_per_ipu = own ? config.inference_layers_per_ipu : config.layers_per_ipu;
     }
-    request.ipus_per_replica =
-        static_cast<int>(own && config.inference_ipus_per_replica > 0 ? config.inference_ipus_per_replica
-                                                                      : config.ipus_per_replica);
+    request.ipus_per_replica = static_cast<int>(
+        own && config.inference_ipus_per_replica > 0 ? config.inference_ipus_per_replica : config.ipus_per_replica);
   }
 }
 
@@ -173,6 +180,8 @@ Recomputation recomputation_of(const Scenario& scenario, const Options& options)
   const std::string& wanted = options.text("recomputation");
   const bool training = scenario.execution.mode == Mode::Training;
   if (wanted == "auto") {
+    // Stages with given times say themselves what they recompute.
+    if (training && scenario.workload->name() == "stage_times") return Recomputation::Stage;
     if (!training || scenario.schedule->name() != "pipelined") return Recomputation::None;
     return scenario.ipu_config.recompute_checkpoint_every_layer ? Recomputation::EveryLayer : Recomputation::Stage;
   }
@@ -188,6 +197,7 @@ Recomputation recomputation_of(const Scenario& scenario, const Options& options)
 
 void read_execution(Scenario& scenario, const Value& value) {
   const Options options = read_options(value, execution_options());
+  scenario.resolved.set("execution", Value(options.values()));
   Execution& execution = scenario.execution;
   scenario.recomputation = recomputation_of(scenario, options);
   execution.recompute = scenario.recomputation != Recomputation::None;
@@ -215,8 +225,8 @@ void read_execution(Scenario& scenario, const Value& value) {
   }
   read_locations(scenario, null_or(options, "locations"));
   if (execution.replicas == 1) {
-    for (VariableLocation* location : {&execution.activations, &execution.weights, &execution.accumulators,
-                                       &execution.optimizer_state}) {
+    for (VariableLocation* location :
+         {&execution.activations, &execution.weights, &execution.accumulators, &execution.optimizer_state}) {
       location->sharded = false;
     }
   }
@@ -244,6 +254,7 @@ void refuse_without_data(const Value& value) {
 
 void read_host(Scenario& scenario, const Value& value) {
   const Options options = read_options(value, host_options());
+  scenario.resolved.set("host", Value(options.values()));
   HostPlan& host = scenario.host;
   scenario.host_options = options;
   scenario.framework = options.text("framework");
@@ -311,6 +322,22 @@ void read_schedule(Scenario& scenario, const Value& value) {
   }
   scenario.schedule = &find_schedule(name, where);
   scenario.schedule_options = read_options(options, scenario.schedule->options());
+  Value resolved;
+  resolved.set(name, Value(scenario.schedule_options.values()));
+  scenario.resolved.set("schedule", std::move(resolved));
+}
+
+// Stages with given times are not cut from a model: their depth is their number.
+void use_depth_as_stages(Value& source) {
+  const Value* workload = source.find("workload");
+  const Value* partition = source.find("partition");
+  if (workload == nullptr || partition == nullptr || !workload->is_object() || !partition->is_object()) return;
+  const Value* model = workload->find("model");
+  const Value* depth = partition->find("pipeline_depth");
+  if (depth == nullptr || model == nullptr || !(*model == Value("stage_times"))) return;
+  const Value stages = *depth;
+  source.member("workload").set("stages", stages);
+  source.member("partition").erase("pipeline_depth");
 }
 
 }  // namespace
@@ -319,7 +346,7 @@ Value load_scenario_source(const fs::path& file, const std::vector<Override>& ov
   Value source = read_json(file);
   inline_files(source, file.parent_path());
   apply_overrides(source, overrides);
-  inline_files(source, fs::current_path());   // file names given on the command line
+  inline_files(source, fs::current_path());  // file names given on the command line
   return source;
 }
 
@@ -333,6 +360,7 @@ Scenario load_scenario(const fs::path& file, const std::vector<Override>& overri
 
 Scenario read_scenario(Value source, const fs::path& folder) {
   inline_files(source, folder);
+  if (source.is_object()) use_depth_as_stages(source);
   Scenario scenario;
   const Options top = read_options(source, scenario_options());
   scenario.name = top.text("name");
@@ -348,6 +376,7 @@ Scenario read_scenario(Value source, const fs::path& folder) {
   read_host(scenario, null_or(top, "host"));
   read_io_overlap(scenario, null_or(top, "execution"));
   scenario.execution.runs = top.integer("runs");
+  scenario.resolved.set("runs", scenario.execution.runs);
   scenario.allow_out_of_memory = top.boolean("allow_out_of_memory");
   return scenario;
 }

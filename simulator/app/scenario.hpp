@@ -22,16 +22,17 @@ namespace podsim {
 
 struct Scenario {
   std::string name;
-  std::string file;             // where it came from, for messages
-  std::string text;             // as given
-  Value source;                 // as given, with overrides applied
+  std::string file;  // where it came from, for messages
+  std::string text;  // as given
+  Value source;      // as given, with overrides applied and named files put in
+  Value resolved;    // every option with its value, defaults included
   // Input of each stage of the flow, in its order.
   PodRequest pod;
-  Value parameter_overrides;    // system.parameters: chip and pod parameters by name
+  Value parameter_overrides;  // system.parameters: chip and pod parameters by name
   const Workload* workload = nullptr;
   WorkloadRequest workload_request;
   PartitionRequest partition;
-  std::vector<double> available_memory_proportion;   // one, or one per IPU of a replica
+  std::vector<double> available_memory_proportion;  // one, or one per IPU of a replica
   LoweringOptions lowering;
   Recomputation recomputation = Recomputation::None;
   bool fp8_checkpoints = false;
@@ -39,13 +40,12 @@ struct Scenario {
   Options schedule_options;
   Execution execution;
   HostPlan host;
-  Options host_options;         // resolved further once the pod is known (host_plan.hpp)
+  Options host_options;  // resolved further once the pod is known (host_plan.hpp)
   std::string framework;
   bool allow_out_of_memory = false;
   IpuConfig ipu_config;
-  std::vector<std::string> warnings;   // legal, but not what it seems (shown with the summary)
+  std::vector<std::string> warnings;  // legal, but not what it seems (shown with the summary)
 };
-
 
 // Reads a scenario file, applies overrides, checks every key. UserErrors name the file and the JSON pointer.
 [[nodiscard]] Scenario load_scenario(const std::filesystem::path& file, const std::vector<Override>& overrides = {});

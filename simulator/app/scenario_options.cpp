@@ -5,31 +5,42 @@ namespace podsim {
 
 namespace {
 
-constexpr double kMany = 1e12;   // larger counts are typing errors
-constexpr double kLong = 1e9;    // seconds
+constexpr double kMany = 1e12;  // larger counts are typing errors
+constexpr double kLong = 1e9;   // seconds
 
 Option boolean(std::string name, bool value, std::string help) {
   return {.name = std::move(name), .type = OptionType::Boolean, .default_value = value, .help = std::move(help)};
 }
 
 Option count(std::string name, Value value, double minimum, double maximum, std::string help) {
-  return {.name = std::move(name), .type = OptionType::Integer, .default_value = std::move(value),
-          .help = std::move(help), .minimum = minimum, .maximum = maximum};
+  return {.name = std::move(name),
+          .type = OptionType::Integer,
+          .default_value = std::move(value),
+          .help = std::move(help),
+          .minimum = minimum,
+          .maximum = maximum};
 }
 
 Option number(std::string name, Value value, double minimum, double maximum, std::string help) {
-  return {.name = std::move(name), .type = OptionType::Number, .default_value = std::move(value),
-          .help = std::move(help), .minimum = minimum, .maximum = maximum};
+  return {.name = std::move(name),
+          .type = OptionType::Number,
+          .default_value = std::move(value),
+          .help = std::move(help),
+          .minimum = minimum,
+          .maximum = maximum};
 }
 
 Option choice(std::string name, Value value, std::vector<std::string> choices, std::string help) {
-  return {.name = std::move(name), .type = OptionType::Choice, .default_value = std::move(value),
-          .help = std::move(help), .choices = std::move(choices)};
+  return {.name = std::move(name),
+          .type = OptionType::Choice,
+          .default_value = std::move(value),
+          .help = std::move(help),
+          .choices = std::move(choices)};
 }
 
 Option text(std::string name, Value value, std::string help) {
-  return {.name = std::move(name), .type = OptionType::Text, .default_value = std::move(value),
-          .help = std::move(help)};
+  return {
+      .name = std::move(name), .type = OptionType::Text, .default_value = std::move(value), .help = std::move(help)};
 }
 
 Option object(std::string name, std::string help) {
@@ -55,7 +66,8 @@ std::vector<Option> scenario_options() {
           required(object("workload", "The model and its data: see workload.")),
           any("ipu_config", "An optimum-graphcore ipu_config.json: file name or object; its defaults otherwise."),
           object("partition", "How the model is split over IPUs, where layers_per_ipu does not say it."),
-          any("schedule", "Scheme: its name, or {name: options}; default pipelined (popart) on several IPUs, else sharded."),
+          any("schedule",
+              "Scheme: its name, or {name: options}; default pipelined (popart) on several IPUs, else sharded."),
           object("execution", "Recomputation, locations, update order and other execution choices."),
           object("host", "The host side: see host."),
           count("runs", 1, 1, kMany, "Host calls to simulate, each of device_iterations."),
@@ -82,28 +94,28 @@ std::vector<Option> workload_options() {
 std::vector<Option> partition_options() {
   Option stages = any("stages", "Stages in order: [{\"blocks\": [\"B1\", \"B2\"], \"ipu\": 0}, …].");
   return {std::move(stages),
-          count("pipeline_depth", {}, 1, 65536,
-                "Balance the model over this many IPUs; goes before layers_per_ipu."),
+          count("pipeline_depth", {}, 1, 65536, "Balance the model over this many IPUs; goes before layers_per_ipu."),
           boolean("auto_round_num_ipus", false, "Reserve a power of two of IPUs; the surplus stays idle.")};
 }
 
 std::vector<Option> execution_options() {
-  return {choice("recomputation", "auto", {"auto", "none", "stage", "every_layer", "named"},
-                 "Activations recomputed before the backward pass; auto: stage inputs kept in pipelined training, every "
-                 "layer's with recompute_checkpoint_every_layer, else none."),
-          choice("checkpoint_type", "activations", {"activations", "fp8"},
-                 "Type of stashed activations: as computed, or fp8."),
-          choice("weight_update", "serial", {"serial", "overlapped"},
-                 "Update of the IPUs of a replica one after the other, or all at once."),
-          choice("sync_pattern", "full", {"full", "single_pipeline", "replica_and_ladder"},
-                 "Which IPUs wait for host access: all, those that use it, alternating halves (phased)."),
-          choice("partials", "auto", {"auto", "fp16", "fp32"},
-                 "Type of matmul partials; auto: enable_half_partials decides."),
-          boolean("outlining", true, "Identical layers share code and pay copies of their operands."),
-          count("output_period", {}, 1, kMany, "Return every n-th result (EveryN) instead of the output_mode."),
-          choice("io_overlap", "auto", {"auto", "none", "accumulation_loop", "device_iteration_loop"},
-                 "Which loop's transfers overlap compute through IO tiles; auto: accumulation_loop with IO tiles."),
-          object("locations", "Where activations, weights, accumulators and optimizer_state live: see location.")};
+  return {
+      choice("recomputation", "auto", {"auto", "none", "stage", "every_layer", "named"},
+             "Activations recomputed before the backward pass; auto: stage inputs kept in pipelined training, every "
+             "layer's with recompute_checkpoint_every_layer, else none."),
+      choice("checkpoint_type", "activations", {"activations", "fp8"},
+             "Type of stashed activations: as computed, or fp8."),
+      choice("weight_update", "serial", {"serial", "overlapped"},
+             "Update of the IPUs of a replica one after the other, or all at once."),
+      choice("sync_pattern", "full", {"full", "single_pipeline", "replica_and_ladder"},
+             "Which IPUs wait for host access: all, those that use it, alternating halves (phased)."),
+      choice("partials", "auto", {"auto", "fp16", "fp32"},
+             "Type of matmul partials; auto: enable_half_partials decides."),
+      boolean("outlining", true, "Identical layers share code and pay copies of their operands."),
+      count("output_period", {}, 1, kMany, "Return every n-th result (EveryN) instead of the output_mode."),
+      choice("io_overlap", "auto", {"auto", "none", "accumulation_loop", "device_iteration_loop"},
+             "Which loop's transfers overlap compute through IO tiles; auto: accumulation_loop with IO tiles."),
+      object("locations", "Where activations, weights, accumulators and optimizer_state live: see location.")};
 }
 
 std::vector<Option> location_options() {
@@ -114,35 +126,36 @@ std::vector<Option> location_options() {
 }
 
 std::vector<Option> host_options() {
-  return {choice("framework", "poptorch", {"popart", "poptorch", "popxl", "tensorflow", "keras"},
-                 "Framework of the host program: sets the overhead of a host call."),
-          count("instances", 1, 1, 65536, "PopDist instances (host processes) over all hosts."),
-          choice("data", "synthetic", {"real", "synthetic"},
-                 "real: prepared and transferred by the host; synthetic: made on the device."),
-          count("prefetch_depth", 1, 0, 1024, "Micro-batches buffered ahead per stream and replica."),
-          count("io_tiles", 0, 0, 1024, "Tiles set aside for host IO; compute loses them."),
-          choice("input_type", "auto", {"auto", "fp32", "fp16", "int8"}, "Type of transferred samples; auto: the model's."),
-          number("call_overhead_seconds", {}, 0, kLong, "Overhead of a host call; default: the framework's."),
-          number("callback_seconds", {}, 0, kLong, "Answer time of the host to a stream request; default: the pod's."),
-          count("workers", 1, 1, 65536, "Threads of an instance that prepare samples."),
-          count("cores_per_host", {}, 1, 65536, "Cores of a host, shared by its instances; default: the pod's server."),
-          number("preprocess_seconds_per_sample", 0, 0, kLong, "Time of one thread to prepare one sample."),
-          choice("preprocess_distribution", "fixed", {"fixed", "normal", "log_normal", "exponential"},
-                 "Distribution of the preparation time."),
-          number("preprocess_deviation_seconds", 0, 0, kLong, "Standard deviation (normal, log_normal)."),
-          boolean("asynchronous", true, "The data loader works while the IPUs run; false: between host calls.")};
+  return {
+      choice("framework", "poptorch", {"popart", "poptorch", "popxl", "tensorflow", "keras"},
+             "Framework of the host program: sets the overhead of a host call."),
+      count("instances", 1, 1, 65536, "PopDist instances (host processes) over all hosts."),
+      choice("data", "synthetic", {"real", "synthetic"},
+             "real: prepared and transferred by the host; synthetic: made on the device."),
+      count("prefetch_depth", 1, 0, 1024, "Micro-batches buffered ahead per stream and replica."),
+      count("io_tiles", 0, 0, 1024, "Tiles set aside for host IO; compute loses them."),
+      choice("input_type", "auto", {"auto", "fp32", "fp16", "int8"}, "Type of transferred samples; auto: the model's."),
+      number("call_overhead_seconds", {}, 0, kLong, "Overhead of a host call; default: the framework's."),
+      number("callback_seconds", {}, 0, kLong, "Answer time of the host to a stream request; default: the pod's."),
+      count("workers", 1, 1, 65536, "Threads of an instance that prepare samples."),
+      count("cores_per_host", {}, 1, 65536, "Cores of a host, shared by its instances; default: the pod's server."),
+      number("preprocess_seconds_per_sample", 0, 0, kLong, "Time of one thread to prepare one sample."),
+      choice("preprocess_distribution", "fixed", {"fixed", "normal", "log_normal", "exponential"},
+             "Distribution of the preparation time."),
+      number("preprocess_deviation_seconds", 0, 0, kLong, "Standard deviation (normal, log_normal)."),
+      boolean("asynchronous", true, "The data loader works while the IPUs run; false: between host calls.")};
 }
 
 std::vector<OptionGroup> scenario_option_groups() {
-  return {{"", "Top level of a scenario.", scenario_options()},
-          {"system", "The simulated system.", system_options()},
-          {"workload", "The model, its data and its optimiser; each workload adds options of its own.",
-           workload_options()},
-          {"partition", "Blocks of the model to pipeline stages.", partition_options()},
-          {"execution", "Execution choices beside the schedule.", execution_options()},
-          {"execution.locations.*", "Location of activations, weights, accumulators or optimizer_state.",
-           location_options()},
-          {"host", "PopDist host processes and their data pipeline.", host_options()}};
+  return {
+      {"", "Top level of a scenario.", scenario_options()},
+      {"system", "The simulated system.", system_options()},
+      {"workload", "The model, its data and its optimiser; each workload adds options of its own.", workload_options()},
+      {"partition", "Blocks of the model to pipeline stages.", partition_options()},
+      {"execution", "Execution choices beside the schedule.", execution_options()},
+      {"execution.locations.*", "Location of activations, weights, accumulators or optimizer_state.",
+       location_options()},
+      {"host", "PopDist host processes and their data pipeline.", host_options()}};
 }
 
 }  // namespace podsim

@@ -1,0 +1,121 @@
+// Flattens lowered stages and memory reports into columns.
+#include "simulator/app/trace_tables.hpp"
+
+#include <map>
+
+#include "simulator/app/summary_memory.hpp"
+#include "simulator/config/json.hpp"
+#include "simulator/engine/simgrid_settings.hpp"
+#include "simulator/program/analysis.hpp"
+
+namespace podsim {
+
+namespace {
+
+using LoweredOperators = std::vector<std::shared_ptr<const LoweredOperator>>;
+
+void append(std::vector<float>& column, const TileVector& vector, int tiles) {
+  if (vector.tiles() == 0) {
+    column.insert(column.end(), static_cast<std::size_t>(tiles), 0.0F);
+    return;
+  }
+  for (const double value : vector.expand()) column.push_back(static_cast<float>(value));
+  column.resize(column.size() + static_cast<std::size_t>(tiles - vector.tiles()), 0.0F);  // IO tiles
+}
+
+// Collects supersteps; equal operators share their lowering, so a pointer identifies them.
+class TileTableBuilder {
+ public:
+  explicit TileTableBuilder(TileTable& table) : table_(table) {}
+
+  void add(const Stage& stage, State state, const LoweredOperators& operators) {
+    for (const auto& lowered : operators) {
+      if (lowered == nullptr) continue;
+      const auto [place, inserted] = first_.try_emplace(lowered.get(), static_cast<int>(table_.names.size()));
+      if (inserted) {
+        for (const Superstep& step : lowered->supersteps) add_superstep(step);
+      }
+      for (std::size_t i = 0; i < lowered->supersteps.size(); ++i) {
+        table_.use_ipu.push_back(stage.ipu);
+        table_.use_stage.push_back(stage.index);
+        table_.use_state.push_back(state);
+        table_.use_superstep.push_back(place->second + static_cast<int>(i));
+        table_.use_count.push_back(lowered->supersteps[i].repeat);
+      }
+    }
+  }
+
+ private:
+  void add_superstep(const Superstep& step) {
+    table_.names.push_back(step.name);
+    table_.sync_cycles.push_back(step.sync_cycles);
+    table_.exchange_cycles.push_back(step.exchange_cycles);
+    append(table_.compute_cycles, step.compute_cycles, table_.tiles);
+    append(table_.bytes_in, step.bytes_in, table_.tiles);
+    append(table_.bytes_out, step.bytes_out, table_.tiles);
+  }
+
+  TileTable& table_;
+  std::map<const LoweredOperator*, int> first_;
+};
+
+}  // namespace
+
+TileTable tile_table(const Compilation& compilation) {
+  TileTable table;
+  if (compilation.lowerings.empty()) return table;
+  table.tiles = compilation.lowerings.front()->chip().tiles;
+  table.clock_hertz = compilation.lowerings.front()->chip().clock_hz;
+  TileTableBuilder builder(table);
+  for (std::size_t i = 0; i < compilation.lowered.size(); ++i) {
+    const Stage& stage = compilation.model.stages[i];
+    builder.add(stage, State::Forward, compilation.lowered[i].forward);
+    builder.add(stage, State::Backward, compilation.lowered[i].backward_input);
+    builder.add(stage, State::Backward, compilation.lowered[i].backward_weights);
+    builder.add(stage, State::WeightUpdate, compilation.lowered[i].weight_update);
+  }
+  return table;
+}
+
+MemoryTable memory_table(const Compilation& compilation) {
+  MemoryTable table;
+  table.ipus = static_cast<int>(compilation.memory.size());
+  if (table.ipus == 0) return table;
+  table.tiles = compilation.lowerings.front()->chip().tiles;
+  for (std::size_t i = 0; i < kMemoryCategoryCount; ++i) {
+    const auto category = static_cast<MemoryCategory>(i);
+    table.categories.emplace_back(name_of(category));
+    table.always_live.push_back(always_live(category) ? 1 : 0);
+  }
+  for (int ipu = 0; ipu < table.ipus; ++ipu) {
+    const MemoryReport& report = compilation.memory[static_cast<std::size_t>(ipu)];
+    for (const TileVector& bytes : report.categories) {
+      std::vector<double> row = bytes.expand();
+      row.resize(static_cast<std::size_t>(table.tiles), 0.0);
+      table.bytes.insert(table.bytes.end(), row.begin(), row.end());
+    }
+    table.limit_bytes.push_back(report.limit_bytes);
+    table.peak_tile_bytes.push_back(report.peak_tile_bytes);
+    table.always_live_bytes.push_back(report.always_live_tile_bytes);
+    table.peak_tile.push_back(report.peak_tile);
+    for (const LivenessStep& step : report.liveness) {
+      table.step_ipu.push_back(ipu);
+      table.step_names.push_back(step.name);
+      table.step_bytes.push_back(step.bytes);
+      table.step_total_bytes.push_back(step.total_bytes);
+    }
+  }
+  return table;
+}
+
+ScenarioRecord scenario_record(const Scenario& scenario, const Compilation& compilation) {
+  ScenarioRecord record;
+  record.text = scenario.text;
+  record.resolved = to_json(scenario.resolved);
+  record.program = print(compilation.program);
+  record.versions = {{"podsim", version()}, {"SimGrid", simgrid_version()}};
+  record.settings = simgrid_settings();
+  return record;
+}
+
+}  // namespace podsim
