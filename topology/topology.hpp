@@ -29,23 +29,23 @@ enum class LinkKind : std::uint8_t {
 
 struct Vertex {
   VertexKind kind = VertexKind::Ipu;
-  std::string name;   // "ipu3", "gateway0", …
-  int index = 0;      // number among the vertices of its kind
-  int machine = -1;   // IPU-Machine, -1: none
-  int domain = 0;     // IPU-Link domain
+  std::string name;  // "ipu3", "gateway0", …
+  int index = 0;     // number among the vertices of its kind
+  int machine = -1;  // IPU-Machine, -1: none
+  int domain = 0;    // IPU-Link domain
 };
 
 struct Link {
-  int from = 0, to = 0;             // vertices
+  int from = 0, to = 0;  // vertices
   LinkKind kind = LinkKind::Custom;
-  std::string name;                 // unique: "rail:ipu0>ipu2"
-  double bytes_per_second = 0;      // effective: raw x efficiency
+  std::string name;             // unique: "rail:ipu0>ipu2"
+  double bytes_per_second = 0;  // effective: raw x efficiency
   double latency_seconds = 0;
   double efficiency = 1;
 };
 
 struct Route {
-  std::vector<int> links;           // indices into Topology::links(), in order
+  std::vector<int> links;  // indices into Topology::links(), in order
   double latency_seconds = 0;
 };
 
@@ -60,26 +60,29 @@ class Topology {
   ~Topology();
 
   [[nodiscard]] const std::string& name() const;
-  [[nodiscard]] const std::string& chip() const;         // "gc2", "gc200", "bow"
+  [[nodiscard]] const std::string& chip() const;  // "gc2", "gc200", "bow"
   [[nodiscard]] const std::vector<Vertex>& vertices() const;
   [[nodiscard]] const std::vector<Link>& links() const;
   [[nodiscard]] const ParameterSet& parameters() const;  // software and fixed costs of the system (see data/)
   [[nodiscard]] LadderEnds ends() const;
-  [[nodiscard]] bool is_ladder() const;                  // IPU numbering and routes follow the ladder
+  [[nodiscard]] bool is_ladder() const;  // IPU numbering and routes follow the ladder
 
   [[nodiscard]] int ipu_count() const;
   [[nodiscard]] int host_count() const;
   [[nodiscard]] int ipu_vertex(int ipu) const;
   [[nodiscard]] int host_vertex(int host) const;
-  [[nodiscard]] int memory_vertex_of(int ipu) const;     // streaming memory of its IPU-Machine; -1 where there is none
-  [[nodiscard]] int domain_of(int ipu) const;            // IPU-Link domain
+  [[nodiscard]] int memory_vertex_of(int ipu) const;  // streaming memory of its IPU-Machine; -1 where there is none
+  [[nodiscard]] int domain_of(int ipu) const;         // IPU-Link domain
   [[nodiscard]] int machine_of(int ipu) const;
+  [[nodiscard]] int host_of(int ipu) const;  // host that feeds it: contiguous blocks of machines; -1: none
 
   // IPU to IPU inside a domain: rung first, then rail, the shorter way round a torus; between domains over the
-  // gateways and GW-Links. Everything else, and custom graphs: shortest path (fewest links, ties by index).
-  // UserError where there is no path. Cached; the returned reference stays valid.
+  // gateways and GW-Links. Everything else, and custom graphs: shortest path (fewest links, ties by index; between
+  // IPUs over IPUs alone if possible; memory and hosts pass nothing on). UserError where there is no path. Cached; the
+  // returned reference stays valid.
   [[nodiscard]] const Route& route(int from_vertex, int to_vertex) const;
-  // Reverse of the host path: host -> NIC -> … -> DDR of that IPU's machine, and DDR -> gateway -> IPU.
+  // The host path in its two halves: host -> NIC -> … -> DDR of that IPU's machine, and DDR -> gateway -> IPU; and
+  // back. Where there is no DDR (Mk1 cards), host_to_memory() leads to the IPU itself and memory_to_ipu() is empty.
   [[nodiscard]] const Route& host_to_memory(int host, int ipu) const;
   [[nodiscard]] const Route& memory_to_host(int ipu, int host) const;
   [[nodiscard]] const Route& memory_to_ipu(int ipu) const;
@@ -91,10 +94,10 @@ class Topology {
 };
 
 struct PodRequest {
-  std::string pod;         // "pod16", "bow-pod64", "c2", "dss8440", … ; or empty with `custom`
-  int hosts = 0;           // 0: the pod's default
-  Value custom;            // a custom topology file
-  Value overrides;         // {"ipu_link_bytes_per_second": …}
+  std::string pod;  // "pod16", "bow-pod64", "c2", "dss8440", … ; or empty with `custom`
+  int hosts = 0;    // 0: the pod's default
+  Value custom;     // a custom topology file
+  Value overrides;  // {"ipu_link_bytes_per_second": …}
   std::string where;
 };
 
