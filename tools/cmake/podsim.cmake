@@ -1,11 +1,18 @@
 # Functions of podsim's build: modules, plugin tables, tests.
 
 add_library(podsim_settings INTERFACE)
-target_include_directories(podsim_settings INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
-target_compile_options(podsim_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
-                       -Wnon-virtual-dtor -Woverloaded-virtual
-                       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # false alarms of g++ 12 on std::string (GCC bug 105651)
-                       $<$<BOOL:${PODSIM_WERROR}>:-Werror>)
+target_compile_features(podsim_settings INTERFACE cxx_std_20)
+target_include_directories(
+  podsim_settings INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>
+                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/podsim>)
+set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND warnings -Wno-restrict)  # false alarms of g++ 12 on std::string (GCC bug 105651)
+endif()
+if(PODSIM_WERROR)
+  list(APPEND warnings -Werror)
+endif()
+target_compile_options(podsim_settings INTERFACE "$<BUILD_INTERFACE:${warnings}>")
 if(PODSIM_SANITIZE)
   target_compile_options(podsim_settings INTERFACE -fsanitize=${PODSIM_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(podsim_settings INTERFACE -fsanitize=${PODSIM_SANITIZE})
@@ -52,7 +59,22 @@ function(podsim_tests name folder)
     return()
   endif()
   add_executable(${name} ${sources})
-  target_link_libraries(${name} PRIVATE ${ARGN} GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${ARGN} GTest::gmock GTest::gtest_main rapidcheck)
   target_compile_definitions(${name} PRIVATE PODSIM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 600)
+endfunction()
+
+# podsim_header_check(): compiles each header of the project alone, in a file of its own.
+function(podsim_header_check)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/simulator/*.hpp
+       ${PROJECT_SOURCE_DIR}/schedules/*.hpp ${PROJECT_SOURCE_DIR}/topology/*.hpp ${PROJECT_SOURCE_DIR}/workloads/*.hpp)
+  foreach(header IN LISTS headers)
+    string(REPLACE "/" "_" stem ${header})
+    set(file ${PROJECT_BINARY_DIR}/generated/headers/${stem}.cpp)
+    file(CONFIGURE OUTPUT ${file} CONTENT "#include \"${header}\"  // IWYU pragma: keep\n")
+    list(APPEND files ${file})
+  endforeach()
+  add_library(headers_alone OBJECT ${files})
+  target_link_libraries(headers_alone PRIVATE podsim_settings Boost::headers PkgConfig::HDF5 CLI11::CLI11)
+  target_compile_options(headers_alone PRIVATE -O0)
 endfunction()
