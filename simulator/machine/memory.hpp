@@ -30,7 +30,7 @@ enum class MemoryCategory : std::uint8_t {
   RemoteBuffers,
 };
 inline constexpr std::size_t kMemoryCategoryCount = 14;
-[[nodiscard]] std::string_view name_of(MemoryCategory category);   // "weights", "gradient_accumulators", …
+[[nodiscard]] std::string_view name_of(MemoryCategory category);  // "weights", "gradient_accumulators", …
 [[nodiscard]] bool always_live(MemoryCategory category);
 
 // One stage on the IPU, as the account needs it.
@@ -38,8 +38,8 @@ struct StageMemory {
   const std::vector<Operator>* operators = nullptr;
   const std::vector<Weight>* weights = nullptr;
   const LoweredStage* lowered = nullptr;
-  double stage_input_bytes = 0;             // per micro-batch
-  std::int64_t live_micro_batches = 1;      // from the program (program/analysis.hpp)
+  double stage_input_bytes = 0;                        // per micro-batch
+  std::int64_t live_micro_batches = 1;                 // from the program (program/analysis.hpp)
   double host_input_bytes = 0, host_result_bytes = 0;  // stream buffers, per micro-batch
 };
 
@@ -52,7 +52,7 @@ struct MemoryRequest {
        activations_off_chip = false;
   std::int64_t optimizer_shards = 1, weight_shards = 1, accumulator_shards = 1;
   int replicas = 1;
-  std::int64_t stash_bytes_per_element = 0;   // 0: as the activations; 1: fp8 checkpoints
+  std::int64_t stash_bytes_per_element = 0;  // 0: as the activations; 1: fp8 checkpoints
 };
 
 struct LivenessStep {
@@ -62,11 +62,11 @@ struct LivenessStep {
 };
 
 struct MemoryReport {
-  std::array<TileVector, kMemoryCategoryCount> categories;   // not-always-live ones: at the peak
+  std::array<TileVector, kMemoryCategoryCount> categories;  // not-always-live ones: at the peak
   std::vector<LivenessStep> liveness;
   int peak_tile = 0;
   double peak_tile_bytes = 0;
-  double always_live_tile_bytes = 0;          // on the peak tile
+  double always_live_tile_bytes = 0;  // on the peak tile
   double limit_bytes = 0;
   [[nodiscard]] bool fits() const { return peak_tile_bytes <= limit_bytes; }
   [[nodiscard]] double total_bytes(MemoryCategory category) const;

@@ -27,6 +27,15 @@ class TileVector {
 
   TileVector& operator+=(const TileVector& other);  // same number of tiles, or empty
   [[nodiscard]] TileVector scaled(double factor) const;
+  [[nodiscard]] bool empty() const { return runs_.empty(); }
+
+  // The vector of function(value), run by run.
+  template <typename Function>
+  [[nodiscard]] TileVector mapped(Function function) const {
+    TileVector result;
+    for (const TileRun& run : runs_) result.append(run.tiles, function(run.value));
+    return result;
+  }
 
   // `amount` units in grains of `grain` over `used` tiles of `tiles`, starting at tile `first` and wrapping
   // around: tile loads differ by at most one grain, the earlier tiles having more.

@@ -1,0 +1,59 @@
+// Times of a pass: sums over the operators of a stage.
+#include "simulator/machine/lower.hpp"
+
+namespace podsim {
+
+namespace {
+
+using Lowered = std::vector<std::shared_ptr<const LoweredOperator>>;
+
+void add(PassCycles& pass, const LoweredOperator& lowered) {
+  pass.compute += lowered.compute_cycles;
+  pass.sync += lowered.sync_cycles;
+  pass.exchange += lowered.exchange_cycles;
+  pass.amp_flops += lowered.amp_flops;
+}
+
+PassCycles sum(const Lowered& operators) {
+  PassCycles pass;
+  for (const auto& lowered : operators) {
+    if (lowered) add(pass, *lowered);
+  }
+  return pass;
+}
+
+// Whether the output of operator i is kept by the recomputation mode.
+bool is_checkpoint(const std::vector<Operator>& operators, std::size_t i, Recomputation recomputation) {
+  if (recomputation == Recomputation::Named) return operators[i].checkpoint;
+  if (recomputation != Recomputation::EveryLayer) return false;
+  return i + 1 < operators.size() && operators[i + 1].block != operators[i].block;
+}
+
+}  // namespace
+
+PassCycles forward_cycles(const LoweredStage& stage) { return sum(stage.forward); }
+PassCycles backward_input_cycles(const LoweredStage& stage) { return sum(stage.backward_input); }
+PassCycles backward_weights_cycles(const LoweredStage& stage) { return sum(stage.backward_weights); }
+PassCycles weight_update_cycles(const LoweredStage& stage) { return sum(stage.weight_update); }
+
+PassCycles recompute_cycles(const LoweredStage& stage, const std::vector<Operator>& operators,
+                            Recomputation recomputation, bool partial) {
+  PassCycles pass;
+  if (recomputation == Recomputation::None) return pass;
+  // A stage whose backward pass follows its forward pass at once still has what is behind its last checkpoint.
+  std::size_t end = stage.forward.size();
+  if (partial) {
+    end = 0;
+    for (std::size_t i = 0; i < operators.size(); ++i) {
+      if (is_checkpoint(operators, i, recomputation)) end = i + 1;
+    }
+  }
+  for (std::size_t i = 0; i < end; ++i) {
+    // A kept output is not computed again.
+    if (is_checkpoint(operators, i, recomputation) || !operators[i].recomputable) continue;
+    if (stage.forward[i]) add(pass, *stage.forward[i]);
+  }
+  return pass;
+}
+
+}  // namespace podsim
