@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "simulator/core/format.hpp"
 
@@ -37,11 +39,67 @@ double work_of(const PerState& seconds) {
          seconds_of(seconds, State::Backward);
 }
 
-Share largest_cause(const Summary& summary) {
+bool pipelined(const Program& program) {
+  return program.schedule.find("sharded") == std::string::npos &&
+         program.schedule.find("sequential") == std::string::npos;
+}
+
+// The IPU that the others of a slot wait for, and by how much, as shares of the time.
+struct Slowest {
+  std::size_t ipu = 0;
+  double more_work = 0;  // than the mean of the IPUs, in stage passes
+  double more_time = 0;  // … host data of the stage included
+  Cause cause = Cause::Imbalance;
+};
+
+Slowest find_slowest(const Summary& summary) {
+  constexpr std::array<std::pair<State, Cause>, 3> kHost = {{{State::HostInputStall, Cause::HostInput},
+                                                             {State::HostTransfer, Cause::HostTransfer},
+                                                             {State::HostOutputStall, Cause::HostOutput}}};
+  Slowest slowest;
+  double most = -1, mean_time = 0, mean_work = 0;
+  for (std::size_t i = 0; i < summary.ipus.size(); ++i) {
+    const PerState& seconds = summary.ipus[i].state_seconds;
+    double time = work_of(seconds);
+    mean_work += time / static_cast<double>(summary.ipus.size());
+    for (const auto& [state, cause] : kHost) time += seconds_of(seconds, state);
+    mean_time += time / static_cast<double>(summary.ipus.size());
+    if (time > most) {
+      most = time;
+      slowest.ipu = i;
+    }
+  }
+  const PerState& seconds = summary.ipus[slowest.ipu].state_seconds;
+  slowest.more_work = (work_of(seconds) - mean_work) / summary.makespan_seconds;
+  slowest.more_time = (most - mean_time) / summary.makespan_seconds;
+  if (slowest.more_work < slowest.more_time / 2) {
+    const auto worst = std::max_element(kHost.begin(), kHost.end(), [&](const auto& left, const auto& right) {
+      return seconds_of(seconds, left.first) < seconds_of(seconds, right.first);
+    });
+    slowest.cause = worst->second;
+  }
+  return slowest;
+}
+
+// Waiting in slots is the slowest IPU's doing as far as that one has more to do than the mean; the rest comes with
+// the unequal slots of ramp-up and ramp-down.
+void book_imbalance(std::vector<Share>& shares, const Summary& summary) {
+  const Slowest slowest = find_slowest(summary);
+  const auto share_of = [&shares](Cause cause) -> double& {
+    return std::find_if(shares.begin(), shares.end(), [cause](const Share& share) { return share.cause == cause; })
+        ->share;
+  };
+  const double uneven = std::clamp(slowest.more_time, 0.0, share_of(Cause::Imbalance));
+  share_of(Cause::Ramps) += share_of(Cause::Imbalance) - uneven;
+  share_of(Cause::Imbalance) = 0;
+  share_of(slowest.cause) += uneven;
+}
+
+Share largest_cause(const Summary& summary, const Program& program) {
   const auto share = [&summary](State state) {
     return seconds_of(summary.state_seconds, state) / summary.makespan_seconds;
   };
-  const std::array<Share, 11> shares = {{
+  std::vector<Share> shares = {
       {Cause::Imbalance, share(State::Imbalance)},
       {Cause::Ramps, share(State::RampUp) + share(State::RampDown)},
       {Cause::HostInput, share(State::HostInputStall)},
@@ -53,7 +111,12 @@ Share largest_cause(const Summary& summary) {
       {Cause::RemoteMemory, share(State::RemoteMemory)},
       {Cause::WeightUpdate, share(State::WeightUpdate)},
       {Cause::Sync, share(State::Sync)},
-  }};
+  };
+  if (pipelined(program)) {
+    book_imbalance(shares, summary);
+  } else {
+    shares[0].share += std::exchange(shares[1].share, 0);  // all waiting is for the one IPU that works
+  }
   return *std::max_element(shares.begin(), shares.end(),
                            [](const Share& left, const Share& right) { return left.share < right.share; });
 }
@@ -66,31 +129,21 @@ std::string stage_list(const std::vector<int>& stages) {
   return text;
 }
 
-bool pipelined(const Program& program) {
-  return program.schedule.find("sharded") == std::string::npos &&
-         program.schedule.find("sequential") == std::string::npos;
-}
-
 std::string name_imbalance(const Summary& summary, const Program& program, const std::string& percent) {
   if (!pipelined(program)) {
     return "one IPU at a time works: the others wait " + percent +
            " of the time; a pipelined schedule would let them work on other micro-batches";
   }
-  const auto more_work = [](const IpuSummary& left, const IpuSummary& right) {
-    return work_of(left.state_seconds) < work_of(right.state_seconds);
-  };
-  const IpuSummary& slowest = *std::max_element(summary.ipus.begin(), summary.ipus.end(), more_work);
-  double mean = 0;
-  for (const IpuSummary& ipu : summary.ipus) mean += work_of(ipu.state_seconds);
-  mean /= static_cast<double>(summary.ipus.size());
-  const double ratio = mean > 0 ? work_of(slowest.state_seconds) / mean - 1 : 0;
+  const Slowest found = find_slowest(summary);
+  const IpuSummary& slowest = summary.ipus[found.ipu];
+  const double work = work_of(slowest.state_seconds) / summary.makespan_seconds;
+  const double ratio = found.more_work / (work - found.more_work);
   return stage_list(slowest.stages) + " on IPU " + std::to_string(slowest.ipu) +
          (slowest.stages.size() == 1 ? " is" : " are") + " the slowest (" + format_share(ratio) +
          " more work than the mean): IPUs wait " + percent + " of the time for slower ones; move layers off it";
 }
 
 std::string name_ramps(const Program& program, const std::string& percent) {
-  if (!pipelined(program)) return name_imbalance({}, program, percent);
   const bool training = program.execution.mode == Mode::Training;
   return "ramp-up and ramp-down of the pipeline take " + percent + " of the time: raise " +
          (training ? "gradient accumulation (now " + format_count(program.execution.micro_batches)
@@ -144,7 +197,7 @@ std::string name_cause(Cause cause, const Summary& summary, const Program& progr
 
 std::string find_bottleneck(const Summary& summary, const Program& program) {
   if (summary.makespan_seconds <= 0 || summary.ipus.empty()) return "nothing was executed";
-  const Share largest = largest_cause(summary);
+  const Share largest = largest_cause(summary, program);
   const std::string percent = format_share(largest.share);
   if (largest.share >= kWorthNaming) return name_cause(largest.cause, summary, program, percent);
   const auto share = [&summary](State state) {
