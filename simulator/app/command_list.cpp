@@ -12,6 +12,7 @@
 #include "simulator/app/scenario_options.hpp"
 #include "simulator/config/ipu_config.hpp"
 #include "simulator/core/error.hpp"
+#include "topology/collectives.hpp"
 #include "workloads/workload.hpp"
 
 namespace podsim {

@@ -258,6 +258,7 @@ void read_host(Scenario& scenario, const Value& value) {
   HostPlan& host = scenario.host;
   scenario.host_options = options;
   scenario.framework = options.text("framework");
+  scenario.framework_given = value.is_object() && value.contains("framework");
   host.synthetic = options.text("data") == "synthetic";
   if (host.synthetic) refuse_without_data(value);
   host.instances = static_cast<int>(options.integer("instances"));

@@ -42,6 +42,7 @@ struct Scenario {
   HostPlan host;
   Options host_options;  // resolved further once the pod is known (host_plan.hpp)
   std::string framework;
+  bool framework_given = false;  // in the scenario, not by default
   bool allow_out_of_memory = false;
   IpuConfig ipu_config;
   std::vector<std::string> warnings;  // legal, but not what it seems (shown with the summary)
