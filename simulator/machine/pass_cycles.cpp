@@ -1,4 +1,5 @@
 // Times of a pass: sums over the operators of a stage.
+#include "simulator/machine/activation_lifetimes.hpp"
 #include "simulator/machine/lower.hpp"
 
 namespace podsim {
@@ -20,13 +21,6 @@ PassCycles sum(const Lowered& operators) {
     if (lowered) add(pass, *lowered);
   }
   return pass;
-}
-
-// Whether the output of operator i is kept by the recomputation mode.
-bool is_checkpoint(const std::vector<Operator>& operators, std::size_t i, Recomputation recomputation) {
-  if (recomputation == Recomputation::Named) return operators[i].checkpoint;
-  if (recomputation != Recomputation::EveryLayer) return false;
-  return i + 1 < operators.size() && operators[i + 1].block != operators[i].block;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace podsim {
 class TileVector {
  public:
   TileVector() = default;
-  explicit TileVector(int tiles, double value = 0) : runs_{{tiles, value}} {}
+  explicit TileVector(int tiles, double value = 0) { append(tiles, value); }
 
   struct TileRun {
     int tiles;
