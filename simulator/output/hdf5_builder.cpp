@@ -229,7 +229,6 @@ Hdf5Builder::Hdf5Builder() {
   const PropertyHandle access(H5Pcreate(H5P_FILE_ACCESS), "make properties");
   check(H5Pset_fapl_core(access.get(), kMemoryGrowth, false), "work in memory");
   check(H5Pset_fclose_degree(access.get(), H5F_CLOSE_SEMI), "set how the file closes");
-  check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V110), "set the format");
   const PropertyHandle creation(H5Pcreate(H5P_FILE_CREATE), "make properties");
   set_order(creation.get());
   check(H5Pset_obj_track_times(creation.get(), false), "switch times off");
@@ -244,6 +243,7 @@ void Hdf5Builder::attribute(const std::string& name, std::int64_t value) const {
   write_attribute(file_.get(), name, Types<std::int64_t>::file(), Types<std::int64_t>::memory(), {}, &value);
 }
 
+// The oldest superblock (HDF5's default) has no checksum, which H5Fget_file_image of HDF5 1.10 would invalidate.
 std::vector<char> Hdf5Builder::image() const {
   check(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL), "complete the file");
   const ssize_t size = check(H5Fget_file_image(file_.get(), nullptr, 0), "measure the file");

@@ -113,7 +113,8 @@ TEST(Summarize, StashIsTheLargestNumberOfLiveMicroBatches) {
   Program program = program_of(pipeline);
   program.execution.runs = 1;
   program.ipus = {{HostCall{}, podsim::Run{0, Pass::Forward, {0}}, podsim::Run{0, Pass::Forward, {1}},
-                   podsim::Run{0, Pass::Backward, {0}}, podsim::Run{0, Pass::Backward, {1}}, EndOfUpdate{}}};
+                   podsim::Run{0, Pass::Backward, {0}}, podsim::Run{0, Pass::Backward, {1}},
+                   podsim::Run{0, Pass::WeightUpdate, {0}}, EndOfUpdate{}}};
   EXPECT_EQ(summarize(record(pipeline), program).ipus[0].stash_micro_batches, 2);
 }
 
