@@ -15,7 +15,7 @@ namespace podsim {
 class Schedule {
  public:
   virtual ~Schedule() = default;
-  [[nodiscard]] virtual std::string name() const = 0;         // the key in the scenario: "pipelined"
+  [[nodiscard]] virtual std::string name() const = 0;  // the key in the scenario: "pipelined"
   [[nodiscard]] virtual std::string description() const = 0;
   [[nodiscard]] virtual std::vector<Option> options() const = 0;
   // Contract: the program passes check(); codes and host are left for the caller to fill. Combinations that the
