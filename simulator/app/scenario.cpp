@@ -32,18 +32,6 @@ void inline_file(Value& parent, const std::string& key, const fs::path& folder) 
   parent.member(key) = read_json(path.is_absolute() ? path : folder / path);
 }
 
-void inline_files(Value& source, const fs::path& folder) {
-  if (!source.is_object()) return;
-  inline_file(source, "ipu_config", folder);
-  if (const Value* workload = source.find("workload"); workload != nullptr && workload->is_object()) {
-    inline_file(source.member("workload"), "config", folder);
-    inline_file(source.member("workload"), "graph", folder);
-  }
-  if (const Value* system = source.find("system"); system != nullptr && system->is_object()) {
-    inline_file(source.member("system"), "topology", folder);
-  }
-}
-
 void read_system(Scenario& scenario, const Value& value) {
   const Options system = read_options(value, system_options());
   scenario.resolved.set("system", Value(system.values()));
@@ -342,6 +330,18 @@ void use_depth_as_stages(Value& source) {
 }
 
 }  // namespace
+
+void inline_files(Value& source, const fs::path& folder) {
+  if (!source.is_object()) return;
+  inline_file(source, "ipu_config", folder);
+  if (const Value* workload = source.find("workload"); workload != nullptr && workload->is_object()) {
+    inline_file(source.member("workload"), "config", folder);
+    inline_file(source.member("workload"), "graph", folder);
+  }
+  if (const Value* system = source.find("system"); system != nullptr && system->is_object()) {
+    inline_file(source.member("system"), "topology", folder);
+  }
+}
 
 Value load_scenario_source(const fs::path& file, const std::vector<Override>& overrides) {
   Value source = read_json(file);

@@ -56,4 +56,7 @@ struct Scenario {
 // The file as a tree with overrides applied, before any check of its keys.
 [[nodiscard]] Value load_scenario_source(const std::filesystem::path& file, const std::vector<Override>& overrides);
 
+// Replaces file names by the files' contents where a scenario allows both; names are relative to `folder`.
+void inline_files(Value& source, const std::filesystem::path& folder);
+
 }  // namespace podsim
