@@ -135,10 +135,21 @@ std::vector<int> layer_numbers(const WorkloadGraph& graph) {
 }
 
 bool is_profiled(const WorkloadGraph& graph) {
+  const Operator* profiled = nullptr;
+  const Operator* other = nullptr;
   for (const auto vertex : boost::make_iterator_range(boost::vertices(graph.graph))) {
-    if (graph.graph[vertex].kind != OperatorKind::Profiled) return false;
+    const Operator& op = graph.graph[vertex];
+    if (op.kind == OperatorKind::Profiled)
+      profiled = &op;
+    else if (op.kind != OperatorKind::Input)
+      other = &op;
   }
-  return true;
+  if (profiled != nullptr && other != nullptr) {
+    throw UserError("workload " + graph.model,
+                    "operator \"" + profiled->name + "\" has given times, but \"" + other->name + "\" has not",
+                    "give times to all operators, or to none");
+  }
+  return profiled != nullptr;
 }
 
 }  // namespace podsim

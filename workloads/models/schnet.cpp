@@ -1,0 +1,151 @@
+// SchNet (Schütt et al. 2017) as the PyTorch Geometric implementation for IPUs runs it on packed molecules: all
+// pairwise distances, the k nearest neighbours, continuous-filter convolutions with gather and scatter, energies of
+// molecules.
+#include <cmath>
+
+#include "workloads/layers.hpp"
+
+namespace podsim {
+
+namespace {
+
+using Vertex = WorkloadGraph::Vertex;
+
+constexpr std::int64_t kElements = 100;    // rows of the atom embedding
+constexpr double kSoftplusOperations = 6;  // |x|, negate, exp, log1p, max, two sums less the fused ones
+constexpr double kDistanceOperations = 9;  // three differences, squares and sums
+constexpr double kMaskOperations = 5;      // diagonal, other molecule, cutoff, their union, select
+constexpr double kGaussianOperations = 4;  // difference, square, scale, exp
+constexpr double kCutoffOperations = 4;    // scale, cosine, add, multiply
+
+struct SchNet {
+  std::int64_t atoms, edges, neighbours, features, gaussians, interactions, molecules;
+};
+
+Vertex softplus(LayerBuilder& builder, const std::string& name, Vertex x) {
+  return builder.elementwise(name, {x}, kSoftplusOperations);
+}
+
+struct Interactions {
+  Vertex neighbours;  // indices, and …
+  Vertex distances;   // … lengths of the edges
+};
+
+// Compare-exchanges of a bitonic top-k for each candidate: log2(k) (log2(k) + 1) / 2.
+double top_k_operations(std::int64_t k) {
+  const double levels = std::ceil(std::log2(static_cast<double>(k)));
+  return std::max(1.0, levels * (levels + 1) / 2);
+}
+
+Interactions find_neighbours(LayerBuilder& builder, const SchNet& net, Vertex positions, Vertex molecules) {
+  Vertex x = builder.rearrange("pair_distances", OperatorKind::Elementwise, {positions}, {net.atoms, net.atoms});
+  builder.at(x).operations_per_element = kDistanceOperations;
+  x = builder.elementwise("mask", {x, molecules}, kMaskOperations);
+  Operator top_k;
+  top_k.kind = OperatorKind::Reduction;
+  top_k.outputs = {{"", {net.edges}, builder.request().precision}};
+  top_k.operations_per_element = top_k_operations(net.neighbours);
+  x = builder.emit("nearest", std::move(top_k), {x});
+  return {x, x};
+}
+
+Operator indexed(OperatorKind kind, const SchNet& net, std::vector<std::int64_t> shape, ElementType type) {
+  Operator op;
+  op.kind = kind;
+  op.shape = GatherShape{net.edges, net.atoms, net.features};
+  op.outputs = {{"", std::move(shape), type}};
+  return op;
+}
+
+Vertex add_interaction(LayerBuilder& builder, const SchNet& net, int index, Vertex x, Vertex radial, Vertex cutoff,
+                       Vertex neighbours) {
+  builder.begin_block("interaction/" + std::to_string(index), BlockRole::Layer, index, "interaction");
+  const ElementType type = builder.request().precision;
+  Vertex filter = softplus(builder, "filter_activation", builder.dense("filter_1", radial, net.features));
+  filter = builder.elementwise("filter_cutoff", {builder.dense("filter_2", filter, net.features), cutoff});
+  Vertex y = builder.dense("project", x, {net.features, false, "", 1, false});
+  y = builder.emit("gather", indexed(OperatorKind::Gather, net, {net.edges, net.features}, type), {y, neighbours});
+  y = builder.elementwise("message", {y, filter});
+  y = builder.emit("scatter", indexed(OperatorKind::Scatter, net, {net.atoms, net.features}, type), {y, neighbours});
+  y = builder.dense("update", y, net.features);
+  y = builder.dense("output", softplus(builder, "activation", y), net.features);
+  return builder.add("residual", x, y);
+}
+
+// Energies of atoms summed to molecules; mean squared error against the targets.
+void add_head(LayerBuilder& builder, const SchNet& net, Vertex x, Vertex molecules) {
+  builder.begin_block("head", BlockRole::Head);
+  x = builder.dense("reduce", x, net.features / 2);
+  x = builder.dense("energy", softplus(builder, "activation", x), 1);
+  Operator sum;
+  sum.kind = OperatorKind::Scatter;
+  sum.shape = GatherShape{net.atoms, net.molecules, 1};
+  sum.outputs = {{"", {net.molecules}, builder.request().precision}};
+  x = builder.emit("sum_molecules", std::move(sum), {x, molecules});
+  if (!builder.request().training) {
+    builder.mark_result(x);
+    return;
+  }
+  const Vertex target = builder.input("energies", {net.molecules}, builder.request().precision, InputRole::Label);
+  const Vertex squares = builder.elementwise("squared_error", {x, target}, 2);
+  builder.mark_result(builder.loss("loss", {squares}));
+}
+
+SchNet read_schnet(const WorkloadRequest& request) {
+  const Options& options = request.options;
+  SchNet net{};
+  net.atoms = request.micro_batch_size * options.integer("atoms_per_pack");
+  net.neighbours = options.integer("neighbours");
+  net.edges = net.atoms * net.neighbours;
+  net.features = options.integer("features");
+  net.gaussians = options.integer("gaussians");
+  net.interactions = options.integer("interactions");
+  net.molecules = request.micro_batch_size * options.integer("molecules_per_pack");
+  return net;
+}
+
+class SchNetWorkload final : public Workload {
+ public:
+  [[nodiscard]] std::string name() const override { return "schnet"; }
+  [[nodiscard]] std::string description() const override {
+    return "SchNet graph network on packs of molecules; a micro-batch counts packs.";
+  }
+  [[nodiscard]] std::vector<Option> options() const override {
+    return {{"features", OptionType::Integer, 100, "Width of atoms and filters.", 2},
+            {"interactions", OptionType::Integer, 4, "Interaction blocks.", 1},
+            {"gaussians", OptionType::Integer, 25, "Radial basis functions.", 1},
+            {"neighbours", OptionType::Integer, 8, "Nearest neighbours of an atom.", 1},
+            {"atoms_per_pack", OptionType::Integer, 36, "Atoms of a pack, padding included.", 2},
+            {"molecules_per_pack", OptionType::Integer, 2, "Molecules of a pack; what throughput counts.", 1}};
+  }
+  [[nodiscard]] std::unique_ptr<WorkloadGraph> build(const WorkloadRequest& request) const override {
+    const SchNet net = read_schnet(request);
+    LayerBuilder builder(name(), request);
+    builder.graph().samples_per_micro_batch = net.molecules;
+    builder.graph().sample_name = "graphs";
+    builder.begin_block("embedding", BlockRole::Embedding);
+    const Vertex atoms = builder.input("atomic_numbers", {net.atoms}, ElementType::Int32);
+    const Vertex positions = builder.input("positions", {net.atoms, 3}, request.precision);
+    const Vertex molecules = builder.input("molecules", {net.atoms}, ElementType::Int32);
+    Vertex x = builder.embedding("atoms", atoms, kElements, net.features);
+    const Interactions edges = find_neighbours(builder, net, positions, molecules);
+    Vertex radial =
+        builder.rearrange("radial_basis", OperatorKind::Elementwise, {edges.distances}, {net.edges, net.gaussians});
+    builder.at(radial).operations_per_element = kGaussianOperations;
+    const Vertex cutoff = builder.elementwise("cutoff", {edges.distances}, kCutoffOperations);
+    for (int index = 0; index < net.interactions; ++index) {
+      x = add_interaction(builder, net, index, x, radial, cutoff, edges.neighbours);
+    }
+    add_head(builder, net, x, molecules);
+    return builder.finish();
+  }
+};
+
+}  // namespace
+
+const Workload& workload_schnet() {
+  static const SchNetWorkload workload;
+  return workload;
+}
+
+}  // namespace podsim
