@@ -18,9 +18,9 @@ namespace {
 
 constexpr double kLargestCount = 65536;
 
-// Without links of its own a parameter would change nothing in a topology whose links are in its file.
-constexpr std::array<std::string_view, 4> kSoftwareParameters = {
-    "exchange_fixed_seconds", "collective_step_fixed_seconds", "global_sync_seconds", "host_sync_seconds"};
+// Parameters that are not about links, so that they matter in a topology whose links are in its file, too.
+constexpr std::array<std::string_view, 4> kOtherParameters = {"exchange_fixed_seconds", "collective_step_fixed_seconds",
+                                                              "host_sync_seconds", "host_cores"};
 
 const std::map<std::string, VertexKind>& vertex_kinds() {
   static const std::map<std::string, VertexKind> kinds = [] {
@@ -249,10 +249,11 @@ Topology build_custom_ladder(const PodRequest& request, const Options& file, Par
   const int domain = static_cast<int>(ladder.has("ipus_per_domain") ? ladder.integer("ipus_per_domain")
                                                                     : std::min(ipus, kIpusPerDomain));
   const int box = cards ? 2 : 4;
-  if (domain % box != 0 || ipus % domain != 0) {
+  if (ipus != 2 && (domain % box != 0 || ipus % domain != 0)) {
     throw UserError(ladder.where("ipus"),
                     std::to_string(ipus) + " IPUs in domains of " + std::to_string(domain) + " cannot be built",
-                    "a domain is whole machines of " + std::to_string(box) + " IPUs, a system whole domains");
+                    "a domain is whole machines of " + std::to_string(box) +
+                        " IPUs, a system whole domains; 2 IPUs are a pair on its own");
   }
   if (cards && ipus != domain) {
     throw UserError(ladder.where("ipus"), "Mk1 cards have no gateways to join IPU-Link domains with",
@@ -273,9 +274,8 @@ Topology build_custom_ladder(const PodRequest& request, const Options& file, Par
 void check_overrides(const Value& overrides, const ParameterSet& parameters) {
   if (overrides.is_null()) return;
   for (const auto& [name, value] : overrides.object()) {
-    const bool software =
-        std::find(kSoftwareParameters.begin(), kSoftwareParameters.end(), name) != kSoftwareParameters.end();
-    if (software || parameters.find(name) == nullptr) continue;  // an unknown name has its own message
+    const bool other = std::find(kOtherParameters.begin(), kOtherParameters.end(), name) != kOtherParameters.end();
+    if (other || parameters.find(name) == nullptr) continue;  // an unknown name has its own message
     throw UserError(value.where(), "\"" + name + "\" has no effect on a topology whose links are in its file",
                     "change the link there");
   }

@@ -61,7 +61,7 @@ std::string link_table(const Topology& topology) {
   for (const auto& [row, count] : rows) {
     const auto& [kind, ends, bytes_per_second, efficiency, latency] = row;
     text << "  " << padded(std::string(name_of(kind)), 14) << padded(ends, 18) << padded(format_count(count), 9)
-         << padded(format_rate(bytes_per_second, "B/s"), 13) << padded(format_share(efficiency), 9)
+         << padded(format_rate(bytes_per_second, "B"), 13) << padded(format_share(efficiency), 9)
          << format_seconds(latency) << '\n';
   }
   return text.str();
@@ -76,7 +76,7 @@ std::string route_line(const Topology& topology, int from, int to) {
     text += " " + std::string(name_of(link.kind)) + ">" + vertex(topology, link.to).name;
     slowest = slowest == 0 ? link.bytes_per_second : std::min(slowest, link.bytes_per_second);
   }
-  return text + "  (" + format_rate(slowest, "B/s") + ", " + format_seconds(route.latency_seconds) + ")\n";
+  return text + "  (" + format_rate(slowest, "B") + ", " + format_seconds(route.latency_seconds) + ")\n";
 }
 
 std::string example_routes(const Topology& topology) {
@@ -163,7 +163,7 @@ void write_edges(std::ostringstream& text, const Topology& topology) {
     if (pair && link.from > link.to) continue;
     text << "  " << quoted(vertex(topology, link.from).name) << " -> " << quoted(vertex(topology, link.to).name)
          << " [color=\"" << colour_of(link.kind) << "\", label=\"" << name_of(link.kind) << "\\n"
-         << format_rate(link.bytes_per_second, "B/s") << '"' << (pair ? ", dir=both" : "") << "];\n";
+         << format_rate(link.bytes_per_second, "B") << '"' << (pair ? ", dir=both" : "") << "];\n";
   }
 }
 

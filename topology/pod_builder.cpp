@@ -122,7 +122,8 @@ class LadderBuilder {
       const int nic_vertex = pod_.add_vertex(VertexKind::Nic, "nic" + number, machine, domain);
       gateways_.push_back(gateway);
       nics_.push_back(nic_vertex);
-      for (int ipu = machine * kIpusPerMachine; ipu < (machine + 1) * kIpusPerMachine; ++ipu) {
+      const int end = std::min(request_.ipus, (machine + 1) * kIpusPerMachine);
+      for (int ipu = machine * kIpusPerMachine; ipu < end; ++ipu) {
         pod_.add_link(ipu, gateway, LinkKind::Pcie, pcie("ipu_to_host_bytes_per_second"));
         pod_.add_link(gateway, ipu, LinkKind::Pcie, pcie("host_to_ipu_bytes_per_second"));
       }
