@@ -10,10 +10,10 @@
 namespace podsim {
 
 struct RunSettings {
-  bool fast_forward = true;       // skip whole periods of repeated bodies, exactly
-  bool record_intervals = true;   // false: totals only
-  bool closed_form = true;        // exchanges and collectives alone on their links are computed, not simulated as flows
-  std::function<void(double share)> progress;  // called now and then with the finished share; may be empty
+  bool fast_forward = true;      // skip whole periods of repeated bodies, exactly
+  bool record_intervals = true;  // false: totals only
+  bool closed_form = true;       // exchanges and collectives alone on their links are computed, not simulated as flows
+  std::function<void(double share)> progress = {};  // called now and then with the finished share; may be empty
 };
 
 // One call per process (SimGrid's clock is global): a second one is an InternalError; fork for more.

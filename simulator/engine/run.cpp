@@ -1,0 +1,12 @@
+// run(): the entrance of the engine.
+#include "simulator/engine/run.hpp"
+
+#include "simulator/engine/simulation.hpp"
+
+namespace podsim {
+
+Trace run(const Topology& topology, const Program& program, const RunSettings& settings) {
+  return engine::Simulation(topology, program, settings).run();
+}
+
+}  // namespace podsim

@@ -1,0 +1,50 @@
+// All parts of one run, put together.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "simulator/engine/collectives.hpp"
+#include "simulator/engine/exchange.hpp"
+#include "simulator/engine/host_calls.hpp"
+#include "simulator/engine/interpreter.hpp"
+#include "simulator/engine/ipu.hpp"
+#include "simulator/engine/link_users.hpp"
+#include "simulator/engine/remote_memory.hpp"
+#include "simulator/engine/run.hpp"
+
+namespace podsim::engine {
+
+class Simulation {
+ public:
+  // UserError where the program does not fit the topology.
+  Simulation(const Topology& topology, const Program& program, const RunSettings& settings);
+
+  [[nodiscard]] Trace run();
+
+ private:
+  void spawn_ipus();
+  void report_progress(const Ipu& ipu);
+  [[nodiscard]] Trace collect();
+  [[nodiscard]] std::vector<LinkUse> link_uses() const;
+
+  const Topology& topology_;
+  const Program& program_;
+  const RunSettings& settings_;
+  std::vector<Code> codes_;  // by local IPU
+  Kernel kernel_;
+  LinkUsers link_users_;
+  Exchanges exchanges_;
+  Collectives collectives_;
+  RemoteMemory memory_;
+  HostCalls calls_;
+  Interpreter interpreter_;
+  std::deque<Ipu> ipus_;  // by index in the pod
+  double reported_share_ = 0;
+};
+
+// What keeps the first few unfinished IPUs waiting, for people.
+[[nodiscard]] std::string describe_deadlock(const std::deque<Ipu>& ipus, const Program& program);
+
+}  // namespace podsim::engine
