@@ -1,11 +1,13 @@
 // SimGrid's settings, constants of ours on purpose: a misspelt value makes SimGrid abort.
 #include "simulator/engine/simgrid_settings.hpp"
 
-#include <simgrid/version.h>
 #include <xbt/log.h>
-#include <simgrid/s4u.hpp>
 
+#include <simgrid/s4u.hpp>
 #include <string>
+
+// Needs the macros of the headers above.
+#include <simgrid/version.h>
 
 namespace podsim {
 
