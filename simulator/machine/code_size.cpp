@@ -117,8 +117,8 @@ CodeSizes code_sizes(const Lowering& lowering, const MemoryRequest& request) {
     const double share = stage.stage_input_bytes / tiles / parameters.get("exchange_message_bytes");
     stage_messages += std::ceil(share) * (request.training ? 4 : 2);  // received and sent, both ways
   }
-  sizes.global_exchange =
-      instruction * stage_messages + parameters.get("global_exchange_code_bytes_per_replica") * (others + 1);
+  sizes.global_exchange = parameters.get("global_exchange_code_base_bytes") + instruction * stage_messages +
+                          parameters.get("global_exchange_code_bytes_per_replica") * others;
   sizes.stack_and_vertex_state =
       parameters.get("stack_bytes") + parameters.get("vertex_state_bytes") * compiled.compute_supersteps;
   return sizes;
