@@ -52,12 +52,11 @@ class PassPlacer {
 
   void before() {
     const Pass pass = pass_->pass;
-    if (scheme_.phased && scheme_.overlapped_loads && any_buffer()) add(RemoteWait{}, when_, kWaits);
+    if (scheme_.phased && scheme_.overlapped_loads && any_buffer()) add(RemoteWait{}, when_, kWaits, wait_key());
     if (pass != Pass::BackwardWeights) {
       load(Variable::Weights, true);
-      // Loads have numbers below 2 x buffers, gathers those above.
       const int gather = tables_.weight_gather(pass_->stage);
-      if (gather >= 0) add(Collective{gather}, static_cast<int>(program_.buffers.size()) + gather);
+      if (gather >= 0) add(Collective{gather}, gather_key(gather));
     }
     if (!is_backward(pass)) return;
     if (!forward_in_slot()) load(Variable::Activations, false);
@@ -85,6 +84,13 @@ class PassPlacer {
         timetable_.moves.push_back({when_, static_cast<int>(i)});
       }
     }
+  }
+
+  // Numbers of steps that a slot needs once: loads by buffer, then gathers by collective, then one wait for each IPU.
+  [[nodiscard]] int gather_key(int collective) const { return static_cast<int>(program_.buffers.size()) + collective; }
+  [[nodiscard]] int wait_key() const {
+    return gather_key(static_cast<int>(program_.collectives.size())) +
+           scheme_.ipu_of_stage[static_cast<std::size_t>(pass_->stage)];
   }
 
   [[nodiscard]] bool any_buffer() const {
@@ -131,7 +137,7 @@ class PassPlacer {
     for (const StagePass& other : scheme_.passes) {
       if (other.stage != pass_->stage || (variable == Variable::Accumulators && !is_backward(other.pass))) continue;
       const std::int64_t since = pass_->offset - other.offset + (previous_micro_batch ? scheme_.period : 0);
-      if (&other == pass_ ? previous_micro_batch : since >= 0) slots = std::min(slots, since);
+      if (since > 0 || (since == 0 && other.order < pass_->order)) slots = std::min(slots, since);
     }
     // An activation belongs to one micro-batch.
     return previous_micro_batch && variable == Variable::Activations ? std::numeric_limits<std::int64_t>::max() : slots;
