@@ -101,18 +101,6 @@ std::string example_routes(const Topology& topology) {
   return text;
 }
 
-std::string parameter_table(const Topology& topology) {
-  std::ostringstream text;
-  text << "parameters:\n";
-  for (const Parameter& parameter : topology.parameters().parameters()) {
-    std::ostringstream value;
-    value << parameter.value << ' ' << (parameter.unit == "1" ? "" : parameter.unit);
-    text << "  " << padded(parameter.name, 34) << padded(value.str(), 16)
-         << padded(std::string(name_of(parameter.confidence)), 10) << parameter.source << '\n';
-  }
-  return text.str();
-}
-
 std::string_view colour_of(LinkKind kind) {
   switch (kind) {
     case LinkKind::Rung: return "#1f77b4";
@@ -172,7 +160,7 @@ void write_edges(std::ostringstream& text, const Topology& topology) {
 std::string describe(const Topology& topology) {
   return topology.name() + ": " + format_count(topology.ipu_count()) + " IPUs (" + topology.chip() + "), " +
          shape(topology) + ", " + std::to_string(topology.host_count()) + " host(s)\n" + vertex_table(topology) +
-         link_table(topology) + example_routes(topology) + parameter_table(topology);
+         link_table(topology) + example_routes(topology);
 }
 
 std::string to_dot(const Topology& topology) {

@@ -131,7 +131,6 @@ void Topology::Graph::index_vertices() {
 int Topology::Graph::neighbour(int vertex, VertexKind kind, bool of_machine) const {
   for (const auto& edge : boost::make_iterator_range(boost::out_edges(static_cast<std::size_t>(vertex), adjacency))) {
     const auto end = boost::target(edge, adjacency);
-    if (links[static_cast<std::size_t>(adjacency[edge].link)].kind == LinkKind::GwLink) continue;
     if (vertices[end].kind == kind && (vertices[end].machine >= 0) == of_machine) return static_cast<int>(end);
   }
   return -1;
