@@ -344,7 +344,9 @@ TEST(AutomaticChoice, FollowsTheDocumentedThresholds) {
   EXPECT_EQ(scatter(mesh, 8, 4980736), pair);
   EXPECT_EQ(scatter(mesh, 16, 39845887), meet);
   EXPECT_EQ(scatter(mesh, 16, 39845888), pair);
-  EXPECT_EQ(scatter(mesh, 32, 1e9), meet);
+  EXPECT_EQ(scatter(mesh, 5, 4980735), meet);
+  EXPECT_EQ(scatter(mesh, 9, 39845887), meet);
+  EXPECT_EQ(scatter(mesh, 17, 1e9), meet);
   EXPECT_EQ(scatter(torus, 64, 1e9), meet);
   EXPECT_EQ(gather(mesh, 4, 622591), meet);
   EXPECT_EQ(gather(mesh, 4, 622592), pair);

@@ -111,6 +111,14 @@ TEST(HostRoutes, PassNicsGatewayAndStreamingMemory) {
                           "ethernet:network>host-nic3", "ethernet:host-nic3>host3"));
 }
 
+TEST(HostRoutes, EndWhereTheyShallOnTheWayUpAndDown) {
+  const Topology pod = make_pod("pod64");
+  const int gateway = 64, nic = 64 + 2;  // after the IPUs: gateway, memory and NIC of each machine
+  EXPECT_THAT(names_on(pod, pod.route(0, gateway)), ElementsAre("pcie:ipu0>gateway0"));
+  EXPECT_THAT(names_on(pod, pod.route(gateway, 0)), ElementsAre("pcie:gateway0>ipu0"));
+  EXPECT_THAT(names_on(pod, pod.route(0, nic)), ElementsAre("pcie:ipu0>gateway0", "pcie:gateway0>nic0"));
+}
+
 TEST(HostRoutes, CardsWithoutStreamingMemoryTalkToTheHost) {
   const Topology server = make_pod("dss8440");
   EXPECT_THAT(names_on(server, server.host_to_memory(0, 9)), ElementsAre("pcie:host0>ipu9"));
