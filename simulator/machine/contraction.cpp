@@ -99,8 +99,9 @@ Contraction of_convolution(const Operator& op, const ConvolutionShape& given, Wo
     contraction.right_resident = false;
     contraction.rearrange_left = contraction.rearrange_right = contraction.rearrange_result = true;
   }
-  const std::int64_t atom_elements = std::min<std::int64_t>(16, std::min(in_channels, out_channels));
-  contraction.atom_bytes = atom_elements * bytes_of(contraction.operands);
+  // Channels of one or more groups lie next to each other, in blocks of up to 16, padded to 4.
+  const std::int64_t channels = std::min(in_channels, out_channels) * shape.groups;
+  contraction.atom_bytes = std::clamp<std::int64_t>(channels, 4, 16) / 4 * 4 * bytes_of(contraction.operands);
   return contraction;
 }
 

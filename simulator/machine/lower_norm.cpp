@@ -13,6 +13,7 @@ namespace {
 struct GroupedData {
   double groups = 1, elements = 1;
   double partials = 1;
+  std::int64_t replica_span = 1;
   ElementType type = ElementType::Float16;
 
   [[nodiscard]] double total() const { return groups * elements; }
@@ -24,6 +25,7 @@ GroupedData grouped_data(const Operator& op, int tiles) {
   const double total = std::max(1.0, output_elements(op));
   if (const auto* norm = std::get_if<NormShape>(&op.shape); norm != nullptr && norm->groups > 0) {
     data.groups = static_cast<double>(norm->groups);
+    data.replica_span = norm->replica_span;
     data.elements = norm->elements > 0 ? static_cast<double>(norm->elements) : total / data.groups;
   } else {
     data.elements = !op.outputs.empty() && !op.outputs.front().shape.empty()
@@ -45,6 +47,10 @@ void statistics(const std::string& name, const GroupedData& data, double count, 
   const double bytes = data.groups * count * 4;
   const TileVector local = steps.vector_loop(data.total(), data.type, loop);
   steps.add_exchange(name + "/local", local, data.partials > 1 ? bytes * data.partials : 0);
+  if (data.replica_span > 1) {  // ring all-reduce of few bytes: 2 (R - 1) steps
+    steps.add_waiting(name + "/replicas",
+                      2 * static_cast<double>(data.replica_span - 1) * steps.costs().replica_step_cycles());
+  }
   if (data.partials <= 1) return;
   const TileVector combined = steps.spread(data.groups * count, ElementType::Float32).mapped([&](double outputs) {
     return steps.costs().reduce_cycles(outputs, data.partials, ElementType::Float32);

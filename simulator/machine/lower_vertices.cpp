@@ -77,7 +77,19 @@ void lower_pooling(const Operator& op, WorkKind work, SuperstepList& steps) {
   // Maximum: the backward pass reads output and gradient as well.
   const double passes = work == WorkKind::Forward ? 1 : (pool != nullptr && pool->maximum ? 2 : 1);
   if (halo > 0) steps.add_exchange("pooling/halo", {}, bytes_in(halo * passes, type));
-  steps.add("pooling/compute", steps.vector_loop(outputs, type, window * passes), {}, {});
+  // Fewer vectors of outputs than workers (global pooling): the windows are shared out, and partial results meet.
+  const double vectors = outputs * static_cast<double>(bytes_of(type)) / 8;
+  const double workers = static_cast<double>(steps.compute_tiles() * steps.costs().workers());
+  const double partials = std::clamp(std::floor(workers / std::max(vectors, 1.0)), 1.0, window);
+  steps.add_exchange("pooling/compute",
+                     steps.vector_loop(outputs * partials, type, std::ceil(window / partials) * passes),
+                     partials > 1 ? bytes_in(outputs * partials, type) : 0);
+  if (partials > 1) {
+    steps.add("pooling/combine", steps.spread(outputs, type).mapped([&](double o) {
+      return steps.costs().reduce_cycles(o, partials, type);
+    }),
+              {}, {});
+  }
 }
 
 void lower_reduction(const Operator& op, WorkKind work, SuperstepList& steps) {

@@ -171,8 +171,10 @@ TileShare Planner::share(const PlannedContraction& planned, const DimensionPart&
 double Planner::compute_cycles(const PlannedContraction& planned, const TileShare& share) const {
   const Contraction& contraction = planned.contraction;
   if (planned.method == ContractionMethod::Amp) {
-    return costs_->amp_cycles({share.groups, share.rows, share.inner_blocks, share.column_blocks}, contraction.operands,
-                              partials_of(contraction));
+    const bool kernel = contraction.kernel_place == KernelPlace::Inner;
+    const std::int64_t line = kernel ? std::max<std::int64_t>(1, std::min(contraction.field.width, share.rows)) : 0;
+    return costs_->amp_cycles({share.groups, share.rows, share.inner_blocks, share.column_blocks, line},
+                              contraction.operands, partials_of(contraction));
   }
   const double groups = static_cast<double>(std::max<std::int64_t>(share.groups, 1));
   if (planned.method == ContractionMethod::VectorMac) {

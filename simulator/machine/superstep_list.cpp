@@ -27,10 +27,23 @@ void SuperstepList::add(std::string name, const TileVector& compute_cycles, cons
   step.exchange_cycles = costs_->exchange_cycles(step.bytes_in.maximum(), step.bytes_out.maximum());
   step.sync_cycles = step.exchange_cycles > 0 ? costs_->sync_cycles() : 0;
   step.repeat = repeat;
+  append(std::move(step));
+}
+
+void SuperstepList::add_waiting(std::string name, double exchange_cycles) {
+  Superstep step;
+  step.name = std::move(name);
+  for (TileVector* vector : {&step.compute_cycles, &step.bytes_in, &step.bytes_out}) *vector = TileVector(tiles_);
+  step.exchange_cycles = exchange_cycles;
+  step.sync_cycles = costs_->sync_cycles();
+  append(std::move(step));
+}
+
+void SuperstepList::append(Superstep step) {
   if (step.cycles() <= 0) return;
-  result_.compute_cycles += repeat * step.compute_cycles_maximum();
-  result_.sync_cycles += repeat * step.sync_cycles;
-  result_.exchange_cycles += repeat * step.exchange_cycles;
+  result_.compute_cycles += step.repeat * step.compute_cycles_maximum();
+  result_.sync_cycles += step.repeat * step.sync_cycles;
+  result_.exchange_cycles += step.repeat * step.exchange_cycles;
   result_.supersteps.push_back(std::move(step));
 }
 

@@ -19,6 +19,8 @@ class SuperstepList {
            double repeat = 1);
   // Data of `bytes` in all, exchanged evenly: each tile sends and receives its share.
   void add_exchange(std::string name, const TileVector& compute_cycles, double bytes, double repeat = 1);
+  // An exchange with other IPUs that takes a fixed time.
+  void add_waiting(std::string name, double exchange_cycles);
 
   // `elements` spread over the compute tiles in vectors of 8 bytes.
   [[nodiscard]] TileVector spread(double elements, ElementType type) const;
@@ -33,6 +35,7 @@ class SuperstepList {
   [[nodiscard]] bool empty() const { return result_.supersteps.empty(); }
 
  private:
+  void append(Superstep step);
   [[nodiscard]] TileVector on_all_tiles(const TileVector& vector) const;
 
   const TileCosts* costs_;

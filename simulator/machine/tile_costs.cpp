@@ -21,6 +21,9 @@ constexpr double kAmpColumnGroup = 19;
 constexpr double kAmpPass = 7;
 constexpr double kAmpRetainedState = 7;       // worker cycles saved by keeping state between passes
 constexpr double kAmpRetainedInnerState = 3;  // …, loaded again for each inner group
+constexpr double kAmpKernelWorker = 18;       // nx1 vertex (with a kernel): worker start,
+constexpr double kAmpKernelLine = 28;         // each line of at least three positions: 3 + 34 - 9,
+constexpr double kAmpKernelPass = 18;         // supervisor, each pass
 constexpr double kAmpColumns = 16;            // output channels of a column group
 constexpr double kAmpBytesPerConvUnit = 32;   // 16 halves or 8 floats of weights
 
@@ -47,7 +50,8 @@ TileCosts::TileCosts(const Chip& chip)
       sync_(chip.sync_cycles),
       step_(chip.parameters.get("superstep_control_cycles")),
       exchange_fixed_(chip.exchange_fixed_cycles),
-      exchange_rate_(chip.exchange_bytes_per_cycle),
+      exchange_rate_(chip.exchange_bytes_per_cycle * chip.parameters.get("exchange_efficiency")),
+      replica_step_(chip.parameters.get("replica_statistics_step_seconds") * chip.clock_hz),
       vector_bytes_(chip.parameters.get("vector_bytes")),
       supervisor_(chip.parameters.get("vertex_supervisor_cycles")),
       worker_(chip.parameters.get("vertex_worker_cycles")),
@@ -72,6 +76,13 @@ double TileCosts::amp_worker_cycles(double rows, ElementType operands) const {
   return 37 - kAmpRetainedState + 4 * (rows - 3);
 }
 
+double TileCosts::amp_kernel_worker_cycles(double rows, double line, ElementType operands) const {
+  const double lines = std::max(1.0, ceil_divide(rows, line));
+  const double core = bytes_of(operands) == 4 ? 8 : 4;
+  const double start = bytes_of(operands) == 4 ? kAmpKernelLine + 11 : kAmpKernelLine;
+  return kAmpKernelWorker + lines * start + core * std::max(0.0, rows - 3 * lines);
+}
+
 double TileCosts::amp_cycles(const AmpWork& work, ElementType operands, ElementType partials) const {
   if (work.groups == 0 || work.rows == 0 || work.inner_blocks == 0 || work.column_blocks == 0) return 0;
   const bool single = bytes_of(operands) == 4;
@@ -82,11 +93,16 @@ double TileCosts::amp_cycles(const AmpWork& work, ElementType operands, ElementT
   const double passes = block_macs / (macs * (single ? 8 : 4));
   const double weight_load = kAmpColumns / passes * kAmpBytesPerConvUnit / amp_weight_rate_;
   const double rows_of_worker = ceil_divide(static_cast<double>(work.rows), workers_);
-  const double pass = kAmpPass + weight_load + workers_ * amp_worker_cycles(rows_of_worker, operands);
+  const bool kernel = work.line > 0;
+  const double pass =
+      weight_load + (kernel ? kAmpKernelPass + workers_ * amp_kernel_worker_cycles(
+                                                              rows_of_worker, static_cast<double>(work.line), operands)
+                            : kAmpPass + workers_ * amp_worker_cycles(rows_of_worker, operands));
   const double columns = static_cast<double>(work.column_blocks) * (kAmpColumnGroup + passes * pass);
   const double groups = static_cast<double>(work.groups);
   const double inner = static_cast<double>(work.inner_blocks);
-  const double retained = single ? 0 : workers_ * (kAmpRetainedState + kAmpRetainedInnerState * (groups * inner - 1));
+  const double retained =
+      single || kernel ? 0 : workers_ * (kAmpRetainedState + kAmpRetainedInnerState * (groups * inner - 1));
   return kAmpCall + retained + groups * (kAmpGroup + inner * (kAmpInnerGroup + columns));
 }
 

@@ -15,6 +15,7 @@ struct AmpWork {
   std::int64_t rows = 0;           // output positions
   std::int64_t inner_blocks = 0;   // kernel positions x blocks of input channels
   std::int64_t column_blocks = 0;  // of output channels
+  std::int64_t line = 0;           // output positions next to each other in an image; 0: no kernel, one long line
 };
 
 // Elementwise loops: cycles for each vector (8 bytes) of a worker's inner loop.
@@ -66,14 +67,17 @@ class TileCosts {
   [[nodiscard]] double sync_cycles() const { return sync_; }
   // Control program of one superstep: loading and calling the compute set.
   [[nodiscard]] double step_cycles() const { return step_; }
+  // One step of an all-reduce of statistics between the IPUs of neighbouring replicas.
+  [[nodiscard]] double replica_step_cycles() const { return replica_step_; }
   [[nodiscard]] int workers() const { return workers_; }
 
  private:
   [[nodiscard]] double amp_worker_cycles(double rows, ElementType operands) const;
+  [[nodiscard]] double amp_kernel_worker_cycles(double rows, double line, ElementType operands) const;
 
   const Chip* chip_;
   int workers_;
-  double sync_, step_, exchange_fixed_, exchange_rate_;
+  double sync_, step_, exchange_fixed_, exchange_rate_, replica_step_;
   double vector_bytes_, supervisor_, worker_;
   double amp_weight_rate_;
   double copy_fixed_, copy_rate_;
