@@ -155,7 +155,10 @@ class Flattener {
 
 Code flatten(const Program& program, int local_ipu) { return Flattener(program).flatten(local_ipu); }
 
-std::int64_t executions(const Code& code, OpKind kind, int index) {
+namespace {
+
+template <typename Wanted>
+std::int64_t count_executions(const Code& code, const Wanted& wanted) {
   std::int64_t total = 0;
   std::vector<std::int64_t> factor{1};
   for (const Op& op : code.ops) {
@@ -163,11 +166,21 @@ std::int64_t executions(const Code& code, OpKind kind, int index) {
       factor.push_back(factor.back() * std::max<std::int64_t>(0, code.loops[static_cast<std::size_t>(op.index)].count));
     } else if (op.kind == OpKind::LoopEnd) {
       factor.pop_back();
-    } else if (op.kind == kind && (index < 0 || op.index == index)) {
+    } else if (wanted(op)) {
       total += factor.back();
     }
   }
   return total;
+}
+
+}  // namespace
+
+std::int64_t executions(const Code& code, OpKind kind, int index) {
+  return count_executions(code, [&](const Op& op) { return op.kind == kind && (index < 0 || op.index == index); });
+}
+
+std::int64_t overlapped_executions(const Code& code, OpKind kind, int index) {
+  return count_executions(code, [&](const Op& op) { return op.kind == kind && op.index == index && op.overlapped; });
 }
 
 void Cursor::enter_loop() {

@@ -66,6 +66,8 @@ struct Code {
 
 // How often operations of a kind run, loops multiplied; of table index `index`, or of all (-1).
 [[nodiscard]] std::int64_t executions(const Code& code, OpKind kind, int index = -1);
+// The overlapped ones of them.
+[[nodiscard]] std::int64_t overlapped_executions(const Code& code, OpKind kind, int index);
 
 // A position in the code of one IPU.
 class Cursor {

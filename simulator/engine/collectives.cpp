@@ -67,7 +67,7 @@ void Collectives::conduct(Group& group, Process& conductor) {
       left = run_flows(group, conductor, met);
     }
   }
-  group.times = {met, left};
+  group.times = {met, met, left};
   group.arrived = 0;
   group.latest = 0;
   group.waking.swap(group.waiting);

@@ -35,6 +35,10 @@ Exchanges::Exchanges(const Topology& topology, const Program& program, Kernel& k
     meeting.exchanges.assign(size, nullptr);
   }
   world_.size = size * meetings_.size();
+  world_.latest_of_replica.assign(meetings_.size(), 0.0);
+  world_.met_of_replica = world_.latest_of_replica;
+  ladders_.resize(2 * meetings_.size());
+  for (std::size_t i = 0; i < ladders_.size(); ++i) ladders_[i].size = (size + 1 - i % 2) / 2;
 }
 
 void Exchanges::register_links(LinkUsers& users) const {
@@ -65,7 +69,9 @@ bool Exchanges::arrive(Meeting& meeting, Ipu& ipu) {
 }
 
 void Exchanges::leave(Meeting& meeting, double met, double left) {
-  meeting.times = {met, left};
+  meeting.times = {met, met, left};
+  meeting.met_of_replica.swap(meeting.latest_of_replica);
+  std::fill(meeting.latest_of_replica.begin(), meeting.latest_of_replica.end(), 0.0);
   meeting.arrived = 0;
   meeting.latest = 0;
   meeting.waking.swap(meeting.waiting);
@@ -84,12 +90,24 @@ MeetingTimes Exchanges::meet(Ipu& ipu) {
   return meeting.times;
 }
 
-MeetingTimes Exchanges::meet_world(Ipu& ipu) {
-  if (!arrive(world_, ipu)) return world_.times;
-  const double met = world_.latest;
+MeetingTimes Exchanges::meet_without_copies(Meeting& meeting, Ipu& ipu) {
+  if (!arrive(meeting, ipu)) return meeting.times;
+  const double met = meeting.latest;
   kernel_.sleep_until(ipu.process, met, kMeetingStart);
-  leave(world_, met, met);
-  return world_.times;
+  leave(meeting, met, met);
+  return meeting.times;
+}
+
+MeetingTimes Exchanges::meet_ladder(Ipu& ipu) {
+  return meet_without_copies(ladders_[static_cast<std::size_t>(2 * ipu.replica + ipu.local % 2)], ipu);
+}
+
+MeetingTimes Exchanges::meet_world(Ipu& ipu) {
+  const auto replica = static_cast<std::size_t>(ipu.replica);
+  world_.latest_of_replica[replica] = std::max(world_.latest_of_replica[replica], ipu.timeline.time());
+  MeetingTimes times = meet_without_copies(world_, ipu);
+  times.replica_met = world_.met_of_replica[replica];
+  return times;
 }
 
 // Returns when the copies have ended, and then is that time.

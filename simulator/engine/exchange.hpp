@@ -15,8 +15,9 @@
 
 namespace podsim::engine {
 
-// When all had arrived, and when all left.
+// When all of the replica and all at all had arrived, and when all left.
 struct MeetingTimes {
+  double replica_met = 0;
   double met = 0;
   double left = 0;
 };
@@ -33,7 +34,8 @@ class Exchanges {
 
   // The IPU arrives at its own clock's time (which may be ahead), and leaves with the others.
   MeetingTimes meet(Ipu& ipu);
-  // The same for all IPUs of all replicas, without copies.
+  // Synchronisations without copies: of the IPUs of equal parity in the replica (a ladder's rail), and of all IPUs.
+  MeetingTimes meet_ladder(Ipu& ipu);
   MeetingTimes meet_world(Ipu& ipu);
 
   // One combination of exchange operations that met, of one replica.
@@ -51,16 +53,16 @@ class Exchanges {
     std::size_t size = 0;
     std::size_t arrived = 0;
     double latest = 0;
-    MeetingTimes times;  // of the last one
+    std::vector<double> latest_of_replica, met_of_replica;  // of a meeting of all replicas
+    MeetingTimes times;                                     // of the last one
     std::vector<Process*> waiting;
     std::vector<Process*> waking;            // those of the last one: while they wake, others arrive again
     std::vector<const Exchange*> exchanges;  // by local IPU
     Pattern* last = nullptr;
   };
-  [[nodiscard]] const Meeting& meeting(int replica) const { return meetings_[static_cast<std::size_t>(replica)]; }
-  [[nodiscard]] const Meeting& world() const { return world_; }
 
  private:
+  MeetingTimes meet_without_copies(Meeting& meeting, Ipu& ipu);
   bool arrive(Meeting& meeting, Ipu& ipu);
   void leave(Meeting& meeting, double met, double left);
   double copy(Pattern& pattern, Ipu& ipu, double met);
@@ -77,6 +79,7 @@ class Exchanges {
   const LinkUsers* users_ = nullptr;
   std::function<bool(int group, int replica)> blocked_;
   std::vector<Meeting> meetings_;  // by replica
+  std::vector<Meeting> ladders_;   // by replica and parity
   Meeting world_;
   std::vector<std::unordered_map<std::uint64_t, std::vector<std::unique_ptr<Pattern>>>> known_;  // by replica, hash
   std::vector<Pattern*> patterns_;  // all, in the order of their first use

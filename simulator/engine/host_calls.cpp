@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "simulator/engine/host_streams.hpp"
+
 namespace podsim::engine {
 
 int instance_of(const Program& program, int replica) {
@@ -16,8 +18,8 @@ int host_of(const Program& program, int hosts, int instance) {
                           std::max(1, program.host.instances));
 }
 
-HostCalls::HostCalls(const Topology& topology, const Program& program, Kernel& kernel)
-    : topology_(topology), program_(program), kernel_(kernel) {
+HostCalls::HostCalls(const Topology& topology, const Program& program, Kernel& kernel, HostStreams& streams)
+    : topology_(topology), program_(program), kernel_(kernel), streams_(streams) {
   int last = -1;
   for (int replica = 0; replica < program.replicas; ++replica) {
     const int number = instance_of(program, replica);
@@ -53,9 +55,11 @@ void HostCalls::serve(Instance& instance) {
     if (instance.arrived < ipus) kernel_.block(instance.process, kHostCall);
     const double met = instance.latest;
     kernel_.sleep_until(instance.process, met, kHostCallStart);
-    const double prepared = met;
+    const double prepared = streams_.preparation_end(instance.first_replica, met);
+    kernel_.sleep_until(instance.process, prepared, kHostPreparation);
     const double left = prepared + program_.host.call_overhead_seconds;
     kernel_.sleep_until(instance.process, left, kHostCallOverhead);
+    streams_.release_run(instance.first_replica, instance.replicas);
     instance.times = {met, met, prepared, left};
     instance.arrived = 0;
     instance.latest = 0;

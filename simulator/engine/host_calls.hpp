@@ -12,9 +12,11 @@
 
 namespace podsim::engine {
 
+class HostStreams;
+
 class HostCalls {
  public:
-  HostCalls(const Topology& topology, const Program& program, Kernel& kernel);
+  HostCalls(const Topology& topology, const Program& program, Kernel& kernel, HostStreams& streams);
 
   void spawn(std::int64_t calls);  // the processes; each serves so many calls
 
@@ -45,6 +47,7 @@ class HostCalls {
   const Topology& topology_;
   const Program& program_;
   Kernel& kernel_;
+  HostStreams& streams_;
   std::vector<std::unique_ptr<Instance>> instances_;  // those that feed replicas
   std::vector<Instance*> of_replica_;
 };

@@ -7,6 +7,7 @@ void Interpreter::execute(Ipu& ipu) {
   while (step(ipu)) {
   }
   parts_.memory.wait(ipu);
+  parts_.streams.settle(ipu);
   parts_.kernel.sleep_until(ipu.process, ipu.timeline.time(), kOwnWork);
   run_ends_.add(std::max<std::int64_t>(0, ipu.calls - 1), ipu.timeline.time() + skipped_seconds_);
   ipu.finished = true;
@@ -16,8 +17,8 @@ bool Interpreter::step(Ipu& ipu) {
   switch (ipu.cursor.op().kind) {
     case OpKind::Run: run(ipu); break;
     case OpKind::Exchange: exchange(ipu); break;
-    case OpKind::StreamIn:
-    case OpKind::StreamOut: break;
+    case OpKind::StreamIn: parts_.streams.input(ipu); break;
+    case OpKind::StreamOut: parts_.streams.output(ipu); break;
     case OpKind::RemoteLoad: parts_.memory.load(ipu); break;
     case OpKind::RemoteStore: parts_.memory.store(ipu); break;
     case OpKind::RemoteWait: parts_.memory.wait(ipu); break;
@@ -58,13 +59,20 @@ void Interpreter::exchange(Ipu& ipu) {
   ++ipu.exchanges;
   ipu.timeline.spend(waiting, times.met);
   ipu.timeline.spend(takes_part || waiting == State::Imbalance ? State::Exchange : waiting, times.left);
+  parts_.streams.settle(ipu);
   if (ipu.index == 0 && on_exchange_) on_exchange_(ipu);
 }
 
 void Interpreter::sync(Ipu& ipu) {
-  const bool world = ipu.cursor.op().scope == SyncScope::World;
-  const MeetingTimes times = world ? parts_.exchanges.meet_world(ipu) : parts_.exchanges.meet(ipu);
-  ipu.timeline.spend(world ? State::Sync : State::Imbalance, times.left);
+  const State waiting = waiting_state(ipu);
+  MeetingTimes times;
+  switch (ipu.cursor.op().scope) {
+    case SyncScope::Replica: times = parts_.exchanges.meet(ipu); break;
+    case SyncScope::Ladder: times = parts_.exchanges.meet_ladder(ipu); break;
+    case SyncScope::World: times = parts_.exchanges.meet_world(ipu); break;
+  }
+  ipu.timeline.spend(waiting, times.replica_met);
+  ipu.timeline.spend(State::Sync, times.left);
 }
 
 void Interpreter::collective(Ipu& ipu) {

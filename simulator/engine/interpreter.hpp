@@ -7,6 +7,7 @@
 #include "simulator/engine/collectives.hpp"
 #include "simulator/engine/exchange.hpp"
 #include "simulator/engine/host_calls.hpp"
+#include "simulator/engine/host_streams.hpp"
 #include "simulator/engine/ipu.hpp"
 #include "simulator/engine/marks.hpp"
 #include "simulator/engine/remote_memory.hpp"
@@ -21,6 +22,7 @@ struct Machinery {
   Collectives& collectives;
   RemoteMemory& memory;
   HostCalls& calls;
+  HostStreams& streams;
 };
 
 class Interpreter {

@@ -44,11 +44,13 @@ Simulation::Simulation(const Topology& topology, const Program& program, const R
       exchanges_(topology, program, kernel_, settings.closed_form),
       collectives_(topology, program, kernel_, settings.closed_form),
       memory_(topology, program, kernel_),
-      calls_(topology, program, kernel_),
-      interpreter_({program_, kernel_, exchanges_, collectives_, memory_, calls_}) {
+      streams_(topology, program, codes_, kernel_, settings.record_intervals),
+      calls_(topology, program, kernel_, streams_),
+      interpreter_({program_, kernel_, exchanges_, collectives_, memory_, calls_, streams_}) {
   exchanges_.register_links(link_users_);
   collectives_.register_links(link_users_);
   memory_.register_links(link_users_);
+  streams_.register_links(link_users_);
   exchanges_.set_link_users(link_users_,
                             [this](int group, int replica) { return collectives_.has_member_in(group, replica); });
   collectives_.set_link_users(link_users_);
@@ -69,6 +71,7 @@ void Simulation::spawn_ipus() {
 Trace Simulation::run() {
   calls_.spawn(executions(codes_.front(), OpKind::HostCall));
   spawn_ipus();
+  streams_.spawn();
   if (settings_.progress) interpreter_.on_exchange([this](Ipu& ipu) { report_progress(ipu); });
   const bool complete = kernel_.run();
   const bool all_finished = std::all_of(ipus_.begin(), ipus_.end(), [](const Ipu& ipu) { return ipu.finished; });
@@ -103,6 +106,7 @@ std::vector<LinkUse> Simulation::link_uses() const {
     }
   }
   memory_.add_bytes(bytes, codes_);
+  streams_.add_bytes(bytes);
   return bytes.uses();
 }
 
@@ -112,6 +116,7 @@ Trace Simulation::collect() {
   trace.update_ends = interpreter_.update_ends().times();
   trace.run_ends = interpreter_.run_ends().times();
   trace.links = link_uses();
+  trace.queues = std::move(streams_.samples());
   trace.amp_flops = interpreter_.amp_flops();
   trace.activities = kernel_.activities();
   return trace;

@@ -8,6 +8,7 @@
 #include "simulator/engine/collectives.hpp"
 #include "simulator/engine/exchange.hpp"
 #include "simulator/engine/host_calls.hpp"
+#include "simulator/engine/host_streams.hpp"
 #include "simulator/engine/interpreter.hpp"
 #include "simulator/engine/ipu.hpp"
 #include "simulator/engine/link_users.hpp"
@@ -38,6 +39,7 @@ class Simulation {
   Exchanges exchanges_;
   Collectives collectives_;
   RemoteMemory memory_;
+  HostStreams streams_;
   HostCalls calls_;
   Interpreter interpreter_;
   std::deque<Ipu> ipus_;  // by index in the pod

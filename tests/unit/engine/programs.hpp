@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -45,8 +47,7 @@ struct PipelineShape {
   double input_bytes = 0;   // per micro-batch, at the first stage
   double label_bytes = 0;   // at the last
   double output_bytes = 0;  // from the last
-  bool overlapped_io = false;
-  int calls = 0;  // host calls; updates are per call
+  int calls = 0;            // host calls; updates are per call
 };
 
 inline double of_stage(const std::vector<double>& seconds, int stage) {
@@ -116,10 +117,10 @@ class Pipeline {
     const int last = shape_.stages - 1;
     if (forward_in(stage, slot)) {
       const MicroBatch micro_batch{slot - stage};
-      if (stage == 0 && shape_.input_bytes > 0) steps.push_back(StreamIn{0, micro_batch, shape_.overlapped_io});
-      if (stage == last && shape_.label_bytes > 0) steps.push_back(StreamIn{1, micro_batch, shape_.overlapped_io});
+      if (stage == 0 && shape_.input_bytes > 0) steps.push_back(StreamIn{0, micro_batch});
+      if (stage == last && shape_.label_bytes > 0) steps.push_back(StreamIn{1, micro_batch});
       steps.push_back(Run{stage, Pass::Forward, micro_batch});
-      if (stage == last && shape_.output_bytes > 0) steps.push_back(StreamOut{2, micro_batch, shape_.overlapped_io});
+      if (stage == last && shape_.output_bytes > 0) steps.push_back(StreamOut{2, micro_batch});
     }
     if (backward_in(stage, slot)) steps.push_back(Run{stage, Pass::Backward, {slot - backward_delay(stage)}});
     Exchange exchange;
@@ -166,6 +167,15 @@ class Pipeline {
 };
 
 inline Program pipeline(const PipelineShape& shape) { return Pipeline(shape).build(); }
+
+// Latency and transfer of a flow that has its route to itself.
+inline double route_seconds(const Topology& topology, const Route& route, double bytes) {
+  double bytes_per_second = std::numeric_limits<double>::infinity();
+  for (const int link : route.links) {
+    bytes_per_second = std::min(bytes_per_second, topology.links()[static_cast<std::size_t>(link)].bytes_per_second);
+  }
+  return route.latency_seconds + bytes / bytes_per_second;
+}
 
 inline double seconds_in(const Trace& trace, int ipu, State state) {
   return trace.state_seconds[static_cast<std::size_t>(ipu)][index_of(state)];

@@ -1,0 +1,116 @@
+// Workers as a queue with several servers; replicas take turns where they have room.
+#include "simulator/engine/loader.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "simulator/engine/ipu.hpp"
+
+namespace podsim::engine {
+
+double worker_slowdown(const HostPlan& plan, int instances_on_host) {
+  if (plan.cores_per_host <= 0) return 1;
+  const double workers = static_cast<double>(std::max(1, plan.workers_per_instance)) * instances_on_host;
+  return std::max(1.0, workers / plan.cores_per_host);
+}
+
+WorkerPool::WorkerPool(const HostPlan& plan, double slowdown, std::uint64_t seed)
+    : plan_(plan),
+      slowdown_(slowdown),
+      random_(seed),
+      free_(static_cast<std::size_t>(std::max(1, plan.workers_per_instance)), 0.0) {}
+
+double WorkerPool::draw_seconds() {
+  const double mean = plan_.preprocess_seconds_per_sample;
+  const double deviation = plan_.preprocess_deviation_seconds;
+  switch (plan_.distribution) {
+    case Distribution::Fixed: return mean;
+    case Distribution::Normal: return deviation > 0 ? std::max(0.0, random_.normal(mean, deviation)) : mean;
+    case Distribution::LogNormal: return deviation > 0 ? random_.log_normal(mean, deviation) : mean;
+    case Distribution::Exponential: return random_.exponential(mean);
+  }
+  return mean;
+}
+
+void WorkerPool::assign(double start, double seconds, double& ready) {
+  std::pop_heap(free_.begin(), free_.end(), std::greater<>());
+  free_.back() = std::max(free_.back(), start) + seconds * slowdown_;
+  ready = std::max(ready, free_.back());
+  std::push_heap(free_.begin(), free_.end(), std::greater<>());
+}
+
+double WorkerPool::prepare(double start) {
+  double ready = start;
+  const double samples = plan_.samples_per_micro_batch;
+  const double whole = std::floor(samples);
+  for (double sample = 0; sample < whole; ++sample) assign(start, draw_seconds(), ready);
+  if (samples > whole) assign(start, (samples - whole) * draw_seconds(), ready);
+  return ready;
+}
+
+double WorkerPool::earliest_free() const { return free_.front(); }
+
+void Loader::add_replica(std::vector<Channel*> inputs) {
+  Feed& feed = feeds_.emplace_back();
+  feed.inputs = std::move(inputs);
+  for (const Channel* channel : feed.inputs) feed.total = std::max(feed.total, channel->total);
+}
+
+double Loader::preparation_end(double start, std::int64_t micro_batches) {
+  double end = start;
+  for (std::int64_t i = 0; i < micro_batches * static_cast<std::int64_t>(feeds_.size()); ++i) {
+    end = std::max(end, pool_.prepare(start));
+  }
+  return end;
+}
+
+// A sample holds the data of all streams of its micro-batch; those used later in the pipeline wait in the host's
+// memory. So the stream that is furthest ahead decides.
+bool Loader::wants(const Feed& feed) {
+  if (feed.prepared == feed.total) return false;
+  return std::any_of(feed.inputs.begin(), feed.inputs.end(), [&feed](const Channel* channel) {
+    if (feed.prepared >= channel->total) return false;
+    const int room = channel->on_request ? channel->requests : channel->depth;
+    return static_cast<int>(channel->prepared.size()) < room;
+  });
+}
+
+Loader::Feed* Loader::choose() {
+  for (std::size_t i = 0; i < feeds_.size(); ++i) {
+    const std::size_t candidate = (next_ + i) % feeds_.size();
+    if (!wants(feeds_[candidate])) continue;
+    next_ = (candidate + 1) % feeds_.size();
+    return &feeds_[candidate];
+  }
+  return nullptr;
+}
+
+void Loader::run() {
+  const auto unfinished = [this] {
+    return std::any_of(feeds_.begin(), feeds_.end(), [](const Feed& feed) { return feed.prepared < feed.total; });
+  };
+  while (unfinished()) {
+    kernel_.sleep_until(process_, pool_.earliest_free(), kLoaderWorker);
+    Feed* feed = choose();
+    if (feed == nullptr) {
+      kernel_.block(process_, kLoaderSpace);
+      continue;
+    }
+    const double ready = pool_.prepare(kernel_.now());
+    for (Channel* channel : feed->inputs) {
+      if (feed->prepared >= channel->total) continue;
+      // Workers may finish a later sample first; a stream is read in order.
+      const double last = channel->prepared.empty() ? ready : channel->prepared.back();
+      channel->prepared.push_back(std::max(ready, last));
+      kernel_.wake(channel->process);
+    }
+    ++feed->prepared;
+  }
+}
+
+void Loader::room() {
+  if (process_.wait == Wait::Blocked) kernel_.wake(process_);
+}
+
+}  // namespace podsim::engine

@@ -1,0 +1,71 @@
+// The data loader of one host process: workers that prepare samples for the replicas that the process feeds.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simulator/core/random.hpp"
+#include "simulator/engine/channel.hpp"
+#include "simulator/engine/kernel.hpp"
+#include "simulator/program/program.hpp"
+
+namespace podsim::engine {
+
+// Workers that take samples in order, each the next one as soon as it is free.
+class WorkerPool {
+ public:
+  // `slowdown`: where workers outnumber the cores that they share.
+  WorkerPool(const HostPlan& plan, double slowdown, std::uint64_t seed);
+
+  // Prepares a micro-batch from `start` on; when its last sample is ready.
+  double prepare(double start);
+  [[nodiscard]] double earliest_free() const;
+  [[nodiscard]] const std::vector<double>& free_times() const { return free_; }
+
+ private:
+  double draw_seconds();
+  void assign(double start, double seconds, double& ready);
+
+  const HostPlan& plan_;
+  double slowdown_;
+  Random random_;
+  std::vector<double> free_;  // when each worker is, as a heap with the earliest first
+};
+
+// How much slower each worker is because the workers of all instances on a host share its cores.
+[[nodiscard]] double worker_slowdown(const HostPlan& plan, int instances_on_host);
+
+class Loader {
+ public:
+  Loader(const HostPlan& plan, double slowdown, std::uint64_t seed, Kernel& kernel)
+      : pool_(plan, slowdown, seed), kernel_(kernel) {}
+
+  void add_replica(std::vector<Channel*> inputs);
+  [[nodiscard]] Process& process() { return process_; }
+  [[nodiscard]] const Process& process() const { return process_; }
+  // Where a run's data is prepared between calls: seconds for `micro_batches` of each replica, from time `start` on.
+  [[nodiscard]] double preparation_end(double start, std::int64_t micro_batches);
+
+  void run();   // the process: prepares ahead as far as the buffers reach
+  void room();  // a channel took a sample or asked for one
+
+  [[nodiscard]] const WorkerPool& pool() const { return pool_; }
+  struct Feed {
+    std::vector<Channel*> inputs;
+    std::int64_t prepared = 0, total = 0;  // micro-batches
+  };
+  [[nodiscard]] std::vector<Feed>& feeds() { return feeds_; }
+  [[nodiscard]] std::size_t next_feed() const { return next_; }
+
+ private:
+  [[nodiscard]] static bool wants(const Feed& feed);
+  Feed* choose();
+
+  WorkerPool pool_;
+  Kernel& kernel_;
+  Process process_;
+  std::vector<Feed> feeds_;  // by replica
+  std::size_t next_ = 0;     // replicas take turns
+};
+
+}  // namespace podsim::engine
