@@ -96,7 +96,7 @@ def draw_tiles(figure, area, memory, ipus, palette):
         bottom = 0 * memory.bytes[ipu, 0, :]
         for index in memory.present():
             level = bottom + memory.bytes[ipu, index, :] / KIB
-            axes.stairs(level, tiles, baseline=bottom, fill=True, color=palette[index])
+            pt.step_area(axes, tiles, bottom, level, facecolor=palette[index], linewidth=0)
             bottom = level
         if memory.limit[ipu] > 0:
             axes.axhline(memory.limit[ipu] / KIB, color="black", linewidth=1)

@@ -179,7 +179,7 @@ def draw_panel(axes, trace, ipus, start, end, points, numbers, factor):
         columns = trace.intervals(ipu, start, end)
         states = trace.states_of(columns)
         present.update(states)
-        for state in set(states):
+        for state in pt.in_style_order(set(states)):
             boxes = [((a - start) * factor, (b - a) * factor)
                      for a, b, s in zip(columns["start"], columns["end"], states) if s == state]
             axes.broken_barh(boxes, (row - 0.42, 0.84), facecolors=pt.colour_of(state), hatch=pt.hatch_of(state),

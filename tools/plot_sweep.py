@@ -51,7 +51,7 @@ def read_table(path):
         if suffix == ".csv":
             table = pandas.read_csv(path)
         elif suffix in (".jsonl", ".ndjson", ".json"):
-            table = pandas.json_normalize([row for row in pandas.read_json(path, lines=True).to_dict("records")])
+            table = pandas.read_json(path, lines=True, convert_dates=False)
         elif suffix in (".h5", ".hdf5", ".nc"):
             xarray = pt.require("xarray")
             table = xarray.open_dataset(path).to_dataframe().reset_index()
@@ -77,10 +77,19 @@ def parameters_of(table, text):
                 raise pt.UserError(f"--parameters {name}: the sweep has {', '.join(table.columns)}")
         return names
     before = list(itertools.takewhile(lambda column: not is_figure(column), table.columns))
-    varied = [column for column in before if table[column].nunique(dropna=False) > 1]
+    varied = []
+    for column in (name for name in before if table[name].nunique(dropna=False) > 1):
+        if not any(changes_with(table, column, earlier) for earlier in varied):
+            varied.append(column)
     if not varied:
         raise pt.UserError("no column before the figures has more than one value; name the parameters with --parameters")
     return varied
+
+
+def changes_with(table, column, earlier):
+    """Whether two columns always change together, as zipped axes do."""
+    pairs = len(table[[column, earlier]].drop_duplicates())
+    return pairs == table[column].nunique(dropna=False) == table[earlier].nunique(dropna=False)
 
 
 def selected(table, conditions):
@@ -96,7 +105,7 @@ def selected(table, conditions):
 
 def column_for(table, *names):
     for name in names:
-        for column in (name, f"{name}_seconds", f"state_seconds.{name}", f"state_seconds/{name}"):
+        for column in (name, f"state_seconds_{name}", f"{name}_seconds"):
             if column in table:
                 return column
     return None
@@ -113,9 +122,8 @@ def metric(table, name):
     """(label, values) or None where the sweep has no such figure."""
     scales = {"throughput": ("throughput [samples/s]", 1, ("throughput_samples_per_second",)),
               "update": ("weight update [s]", 1, ("weight_update_seconds",)),
-              "busy": ("busy [%]", 100, ("utilization.busy", "utilization_busy", "busy")),
-              "memory": ("memory headroom [KiB per tile]", 1 / 1024, ("memory_headroom_bytes", "memory_headroom",
-                                                                     "headroom_bytes"))}
+              "busy": ("busy [%]", 100, ("utilization_busy",)),
+              "memory": ("memory headroom [KiB per tile]", 1 / 1024, ("memory_headroom_bytes",))}
     if name == "bubbles":
         label, values = "bubbles [% of time]", share_of(table, WAITING)
     elif name == "stalls":
@@ -193,7 +201,9 @@ def draw_curves(axes, table, x, others, label, values, plt):
         axes.minorticks_off()
     axes.set_xticks(ticks[::max(1, math.ceil(len(ticks) / 10))], names[::max(1, math.ceil(len(ticks) / 10))])
     axes.set(xlabel=short(x), ylabel=label)
-    axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
+    low, high = axes.get_ylim()
+    low = min(0, low)
+    axes.set_ylim(low, high + 0.05 * (high - low))
     axes.grid(alpha=0.25)
     return len(groups) - min(len(groups), MAXIMUM_CURVES)
 
@@ -214,7 +224,7 @@ def draw_heat_map(axes, table, x, y, values, limits):
         if value == value:
             bright = (value - limits[0]) / ((limits[1] - limits[0]) or 1) > 0.6
             if cells.size <= 150:
-                axes.text(column, row, f"{value:,.4g}", ha="center", va="center", fontsize=6.5,
+                axes.text(column, row, f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}", ha="center", va="center", fontsize=6.5,
                           color="black" if bright else "white")
         elif tried[row, column]:
             axes.text(column, row, "×", ha="center", va="center", fontsize=9, color="#c00000")

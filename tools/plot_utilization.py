@@ -71,8 +71,8 @@ def draw_time(axes, trace, ipus):
     bottom = 0 * times
     for index in order:
         top = bottom + 100 * shares[:, index]
-        axes.stairs(top, [e * factor for e in edges], baseline=bottom, fill=True, color=pt.colour_of(states[index]),
-                    hatch=pt.hatch_of(states[index]) or None, edgecolor="#bbbbbb", linewidth=0)
+        pt.step_area(axes, [e * factor for e in edges], bottom, top, facecolor=pt.colour_of(states[index]),
+                     hatch=pt.hatch_of(states[index]) or None, edgecolor="#bbbbbb", linewidth=0)
         bottom = top
     axes.set(xlim=(0, trace.makespan * factor), ylim=(0, 100), xlabel=f"time [{unit}]", ylabel="share of IPUs [%]",
              title=f"States over time, mean of {len(ipus)} IPUs")

@@ -233,6 +233,12 @@ def pyplot():
     return matplotlib.pyplot
 
 
+def step_area(axes, edges, bottom, top, **style):
+    """Fills between two step functions; one value for each gap between edges."""
+    np = require("numpy")
+    axes.fill_between(edges, np.append(bottom, bottom[-1:]), np.append(top, top[-1:]), step="post", **style)
+
+
 def check_output(path, suffixes):
     """The suffix of the output's name; UserError unless it is one of those and its folder exists."""
     suffix = os.path.splitext(path)[1].lower()

@@ -1,0 +1,177 @@
+// The files of this module in the hands of their readers: h5py, pandas, xarray, and the plots of tools/.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+
+#include "simulator/output/export.hpp"
+#include "tests/unit/output/sample_content.hpp"
+#include "tests/unit/output/temporary_folder.hpp"
+
+namespace podsim {
+namespace {
+
+using testing::contents_of;
+using ::testing::HasSubstr;
+using testing::leave_out;
+using testing::Pipeline;
+using testing::SampleContent;
+using testing::TemporaryFolder;
+
+struct Outcome {
+  int exit_code = -1;
+  std::string output;  // standard output and standard error
+};
+
+Outcome python(const std::string& arguments) {
+  Outcome outcome;
+  FILE* pipe = ::popen(("/usr/bin/python3 -B " + arguments + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return outcome;
+  std::array<char, 4096> buffer{};
+  while (std::fgets(buffer.data(), static_cast<int>(buffer.size()), pipe) != nullptr) outcome.output += buffer.data();
+  const int status = ::pclose(pipe);
+  if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
+  return outcome;
+}
+
+const std::string kTools = PODSIM_SOURCE_DIR "/tools";
+const std::string kHere = PODSIM_SOURCE_DIR "/tests/unit/output";
+
+class Readers : public ::testing::Test {
+ protected:
+  Readers() { write_trace(trace_, sample_.content()); }
+
+  void expect_success(const std::string& arguments) {
+    const Outcome outcome = python(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.output;
+    EXPECT_EQ(outcome.output, "");
+  }
+  // Exit code 1 and one line.
+  void expect_complaint(const std::string& arguments, const std::string& words) {
+    const Outcome outcome = python(arguments);
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(words));
+    EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
+  }
+  // A tool of tools/ on the trace, to a picture that is there afterwards.
+  void expect_picture(const std::string& tool, const std::string& options, const std::string& suffix = ".png") {
+    const std::string picture = folder_.file("picture" + suffix);
+    expect_success(kTools + "/" + tool + " " + trace_ + " -o " + picture + " " + options);
+    const std::string start = suffix == ".png" ? "\x89PNG" : suffix == ".html" ? "<html>" : "<?xml";
+    EXPECT_EQ(contents_of(picture).substr(0, start.size()), start) << tool << " " << options;
+    std::filesystem::remove(picture);
+  }
+
+  TemporaryFolder folder_;
+  SampleContent sample_;
+  std::string trace_ = folder_.file("trace.h5");
+};
+
+TEST_F(Readers, H5pyPandasAndXarray) { expect_success(kHere + "/read_trace.py " + trace_); }
+
+TEST_F(Readers, ToolsExpandRepeatsAsTheExportDoes) {
+  Pipeline pipeline = testing::sample_pipeline();
+  pipeline.micro_batches = 40;
+  pipeline.updates = 4;
+  SampleContent sample(pipeline);
+  const auto& ends = sample.trace.update_ends;
+  const double slot = 1.2e-3 + 0.8e-3 + 2.4e-3 + 0.2e-3;  // of the slowest stage, in steady state
+  sample.trace = leave_out(sample.trace, {ends[1], ends[1] - ends[0], 2, 40});
+  sample.trace = leave_out(sample.trace, {ends[1] - 0.040 - 20 * slot, slot, 20, 1});
+  write_trace(trace_, sample.content());
+  export_trace_file(trace_, "csv", {}, folder_.file("trace.csv"));
+  expect_success(kHere + "/compare_expansion.py " + kTools + " " + trace_ + " " + folder_.file("trace.csv"));
+  expect_picture("plot_pipeline.py", "--update 3");
+}
+
+TEST_F(Readers, PipelinePictures) {
+  expect_picture("plot_pipeline.py", "");
+  expect_picture("plot_pipeline.py", "--slots 0:10 --ipus 0-3", ".svg");
+  expect_picture("plot_pipeline.py", "--from 0.01 --to 0.02", ".html");
+  expect_picture("plot_pipeline.py", "--run 0 --no-numbers --width 8");
+}
+
+TEST_F(Readers, PipelinePicturesAreTheSameEachTime) {
+  const std::string first = folder_.file("first.png"), second = folder_.file("second.png");
+  for (const std::string& picture : {first, second}) {
+    expect_success(kTools + "/plot_pipeline.py " + trace_ + " --ipus 0-3 -o " + picture);
+  }
+  EXPECT_TRUE(contents_of(first) == contents_of(second));
+}
+
+TEST_F(Readers, OtherPictures) {
+  expect_picture("plot_utilization.py", "");
+  expect_picture("plot_utilization.py", "--part tiles --pass backward --ipus 0,3");
+  expect_picture("plot_utilization.py", "", ".html");
+  expect_picture("plot_memory.py", "");
+  expect_picture("plot_memory.py", "--part liveness --ipus 1-2");
+}
+
+TEST_F(Readers, MistakesAreOneLine) {
+  const std::string picture = " -o " + folder_.file("x.png");
+  const std::string pipeline = kTools + "/plot_pipeline.py ";
+  expect_complaint(pipeline + folder_.file("absent.h5") + picture, "no such file; `podsim run SCENARIO -o");
+  expect_complaint(pipeline + kTools + "/podsim_trace.py" + picture, "cannot be read as HDF5");
+  expect_complaint(pipeline + trace_ + " -o x.gif", "must end in .png, .svg, .pdf, .html");
+  expect_complaint(pipeline + trace_ + " -o /no/such/x.png", "folder /no/such does not exist");
+  expect_complaint(pipeline + trace_ + picture + " --update 7", "--update 7: there are 0 to 1");
+  expect_complaint(pipeline + trace_ + picture + " --slots 3:99", "this one has slots 0 to 17");
+  expect_complaint(pipeline + trace_ + picture + " --slots 3", "give A:B with A < B");
+  expect_complaint(pipeline + trace_ + picture + " --ipus 0-9", "--ipus 0-9: there are 0 to 7");
+  expect_complaint(pipeline + trace_ + picture + " --from 2 --to 1", "give 0 <= from < to");
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("x.png")));
+}
+
+TEST_F(Readers, TracesWithoutAChipHaveNoTilesAndMemory) {
+  TraceContent content = sample_.content();
+  content.tiles = nullptr;
+  content.memory = nullptr;
+  write_trace(trace_, content);
+  expect_picture("plot_utilization.py", "");
+  const std::string picture = " -o " + folder_.file("x.png");
+  expect_complaint(kTools + "/plot_utilization.py " + trace_ + picture + " --part tiles", "holds no tiles");
+  expect_complaint(kTools + "/plot_memory.py " + trace_ + picture, "holds no memory");
+}
+
+class Sweeps : public Readers {
+ protected:
+  Sweeps() {
+    std::ofstream file(sweep_);
+    file << "ipu_config.replication_factor,pipeline_depth,throughput_samples_per_second,makespan_seconds,"
+            "state_seconds_ramp_up,state_seconds_host_call,memory_headroom_bytes,bottleneck,error\n";
+    for (const int replicas : {1, 2, 4}) {
+      for (const int depth : {2, 4, 8}) {
+        file << replicas << ',' << depth << ',';
+        if (replicas * depth > 16) {
+          file << ",,,,,,too few IPUs\n";
+        } else {
+          file << 100 * replicas * depth << ",2,0.1,0.2," << 10000 * depth << ",compute bound,\n";
+        }
+      }
+    }
+  }
+  std::string sweep_ = folder_.file("sweep.csv");
+};
+
+TEST_F(Sweeps, Pictures) {
+  const std::string picture = folder_.file("sweep.png");
+  for (const std::string& options :
+       std::vector<std::string>{"", "--part pareto", "--metrics throughput --x pipeline_depth --part heat-maps",
+                                "--where pipeline_depth=4 --part curves"}) {
+    expect_success(kTools + "/plot_sweep.py " + sweep_ + " -o " + picture + " " + options);
+    EXPECT_EQ(contents_of(picture).substr(1, 3), "PNG");
+    std::filesystem::remove(picture);
+  }
+}
+
+TEST_F(Sweeps, MistakesAreOneLine) {
+  const std::string tool = kTools + "/plot_sweep.py ", picture = " -o " + folder_.file("x.png");
+  expect_complaint(tool + folder_.file("absent.csv") + picture, "no such file");
+  expect_complaint(tool + sweep_ + picture + " --metrics speed", "metric speed: use throughput");
+  expect_complaint(tool + sweep_ + picture + " --where pipeline_depth=3", "no such point");
+  expect_complaint(tool + sweep_ + picture + " --x speed", "the varied parameters are");
+}
+
+}  // namespace
+}  // namespace podsim
