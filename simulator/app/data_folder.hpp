@@ -22,4 +22,7 @@ class DataFolder : public ParameterSource {
   std::filesystem::path folder_;
 };
 
+// The scenarios that ship with the program: share/podsim/scenarios, or the source tree's.
+[[nodiscard]] std::filesystem::path scenarios_folder();
+
 }  // namespace podsim

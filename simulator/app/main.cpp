@@ -45,6 +45,9 @@ int run_program(int argc, char** argv) {
   podsim::add_topology_command(program);
   podsim::add_config_command(program);
   podsim::add_export_command(program);
+  podsim::add_validate_command(program);
+  podsim::add_sweep_command(program);
+  podsim::add_merge_command(program);
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version

@@ -183,12 +183,19 @@ Recomputation recomputation_of(const Scenario& scenario, const Options& options)
                               {"named", Recomputation::Named}});
 }
 
+// Stages with given times recompute only where they say so.
+bool recomputes(const Scenario& scenario) {
+  if (scenario.workload->name() != "stage_times") return true;
+  const std::vector<double> seconds = scenario.workload_request.options.numbers("recompute_seconds");
+  return std::any_of(seconds.begin(), seconds.end(), [](double value) { return value > 0; });
+}
+
 void read_execution(Scenario& scenario, const Value& value) {
   const Options options = read_options(value, execution_options());
   scenario.resolved.set("execution", Value(options.values()));
   Execution& execution = scenario.execution;
   scenario.recomputation = recomputation_of(scenario, options);
-  execution.recompute = scenario.recomputation != Recomputation::None;
+  execution.recompute = scenario.recomputation != Recomputation::None && recomputes(scenario);
   scenario.fp8_checkpoints = options.text("checkpoint_type") == "fp8";
   if (scenario.fp8_checkpoints && execution.mode == Mode::Inference) {
     throw UserError(options.where("checkpoint_type"), "inference stashes no activations", "leave the key out");
