@@ -44,11 +44,16 @@ class Installation(unittest.TestCase):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
-    def test_program_finds_its_installed_data(self):
-        data = self.prefix / "share/podsim/data"
-        self.assertTrue(data.is_dir())
-        self.assertIn("podsim", run(self.prefix / "bin/podsim", "--version"))
-        self.assertTrue(run(self.prefix / "bin/podsim", "list", "pods"))
+    def test_program_uses_its_installed_data(self):
+        chip = self.prefix / "share/podsim/data/chips/bow.json"
+        content = chip.read_text()
+        command = [str(self.prefix / "bin/podsim"), "describe", "chip", "bow"]
+        self.assertIn("clock", run(*command))
+        chip.write_text("{")
+        broken = subprocess.run(command, capture_output=True, text=True, check=False)
+        chip.write_text(content)
+        self.assertEqual(broken.returncode, 1)
+        self.assertIn(str(chip), broken.stderr)
 
     def test_scenarios_and_man_page_are_installed(self):
         self.assertTrue(any((self.prefix / "share/podsim/scenarios").glob("*.json")))
