@@ -59,7 +59,7 @@ struct Weight {
   std::int64_t elements = 0;
   ElementType type = ElementType::Float16;
   bool trainable = true;  // false: moving averages and the like; no gradient, no optimiser state
-  std::string tied_to;    // the weight whose storage this one shares (BERT's word embedding); counted once
+  std::string tied_to{};  // the weight whose storage this one shares (BERT's word embedding); counted once
 };
 
 // groups x [rows, inner] x [inner, columns].

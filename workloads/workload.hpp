@@ -23,6 +23,7 @@ struct WorkloadRequest {
   ElementType precision = ElementType::Float16;  // of activations and weights
   std::int64_t embedding_serialization = 1;      // serial steps of embedding and tied projection
   bool synthetic_data = false;
+  int pipeline_ipus = 0;  // IPUs that the model will be split over, where that is known before; 0: not known
 };
 
 class Workload {

@@ -117,6 +117,12 @@ Assignment assign_one_stage(const WorkloadGraph& graph) {
   return assignment;
 }
 
+Assignment assign_stage_per_block(const WorkloadGraph& graph) {
+  Assignment assignment;
+  for (int block = 0; block < static_cast<int>(graph.blocks.size()); ++block) assignment.push_back({{block}, block});
+  return assignment;
+}
+
 std::vector<int> layer_numbers(const WorkloadGraph& graph) {
   std::vector<int> numbers;
   int count = 0;

@@ -18,9 +18,10 @@ using Assignment = std::vector<StageSlot>;
 [[nodiscard]] Assignment assign_by_layers(const WorkloadGraph& graph, const PartitionRequest& request);
 [[nodiscard]] Assignment assign_balanced(const WorkloadGraph& graph, const PartitionRequest& request);
 // The IPUs given with the blocks (poptorch.Block(ipu_id=…)); consecutive blocks of one IPU form a stage, unless the
-// graph is profiled, where each block is a stage.
+// graph is profiled, where each block is a stage as its times were given.
 [[nodiscard]] Assignment assign_annotated(const WorkloadGraph& graph, const PartitionRequest& request);
 [[nodiscard]] Assignment assign_one_stage(const WorkloadGraph& graph);
+[[nodiscard]] Assignment assign_stage_per_block(const WorkloadGraph& graph);  // block k on IPU k
 
 // Layers of each IPU with the -1 wildcards replaced: a single -1 stands for every IPU of the replica; the layers that
 // remain are spread evenly over the wildcards, the later ones having one more where they do not divide.

@@ -17,11 +17,18 @@ using Vertex = WorkloadGraph::Vertex;
 
 Assignment assign(const WorkloadGraph& graph, const PartitionRequest& request) {
   if (!request.stages.empty()) return assign_explicit(graph, request);
-  if (!request.layers_per_ipu.empty()) return assign_by_layers(graph, request);
-  if (request.pipeline_depth > 0) return assign_balanced(graph, request);
   const bool annotated =
       std::any_of(graph.blocks.begin(), graph.blocks.end(), [](const Block& block) { return block.ipu >= 0; });
-  return annotated ? assign_annotated(graph, request) : assign_one_stage(graph);
+  if (annotated && (!request.layers_per_ipu.empty() || request.pipeline_depth > 0)) {
+    throw UserError(request.where,
+                    std::string("the blocks have IPUs of their own (\"ipu\"), but ") +
+                        (request.layers_per_ipu.empty() ? "pipeline_depth" : "layers_per_ipu") + " is given as well",
+                    "remove one of them");
+  }
+  if (!request.layers_per_ipu.empty()) return assign_by_layers(graph, request);
+  if (request.pipeline_depth > 0) return assign_balanced(graph, request);
+  if (annotated) return assign_annotated(graph, request);
+  return is_profiled(graph) ? assign_stage_per_block(graph) : assign_one_stage(graph);
 }
 
 // IPUs of a replica. Real systems hand out IPUs in powers of two (PopTorch); stages with given times need none.
@@ -51,6 +58,7 @@ class Staging {
  public:
   Staging(const WorkloadGraph& graph, const PartitionRequest& request, const Assignment& assignment)
       : graph_(graph), request_(request), stage_of_block_(graph.blocks.size(), -1) {
+    group_layers();
     for (const StageSlot& slot : assignment) add_stage(slot);
   }
 
@@ -62,6 +70,15 @@ class Staging {
   }
 
  private:
+  // Blocks of one layer count as one from here on, so that a checkpoint at every layer is not one at every half layer.
+  void group_layers() {
+    const std::vector<int> numbers = layer_numbers(graph_);
+    for (std::size_t index = 0; index < numbers.size(); ++index) {
+      const bool continues = index > 0 && numbers[index] >= 0 && numbers[index] == numbers[index - 1];
+      first_block_of_layer_.push_back(continues ? first_block_of_layer_.back() : static_cast<int>(index));
+    }
+  }
+
   void add_stage(const StageSlot& slot) {
     Stage stage;
     stage.index = static_cast<int>(model_.stages.size());
@@ -97,6 +114,7 @@ class Staging {
     }
     Stage& home = stage(stage_of(vertex));
     home.operators.push_back(op);
+    home.operators.back().block = first_block_of_layer_[static_cast<std::size_t>(op.block)];
     if (op.result) {
       for (const Tensor& tensor : op.outputs) {
         home.host_results.push_back({tensor.name, tensor.elements(), static_cast<double>(tensor.bytes()), false});
@@ -167,6 +185,7 @@ class Staging {
   const WorkloadGraph& graph_;
   const PartitionRequest& request_;
   std::vector<int> stage_of_block_;
+  std::vector<int> first_block_of_layer_;
   std::map<std::string, int> owner_stage_;  // of each weight
   StagedModel model_;
 };

@@ -20,7 +20,7 @@ struct Stage {
   int index = 0;
   int ipu = 0;  // within the replica
   std::vector<std::string> blocks;
-  std::vector<Operator> operators;      // topological order; Input operators excluded
+  std::vector<Operator> operators;      // topological order; Input operators excluded; `block` counts layers
   std::vector<HostTensor> host_inputs;  // read at the start of the stage's forward pass
   std::vector<HostTensor> host_results;
   std::vector<Weight> weights;     // stored here; a tied weight is with the stage of its owner

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "simulator/core/error.hpp"
+#include "workloads/graph_shapes.hpp"
 #include "workloads/workload.hpp"
 #include "workloads/workload_graph.hpp"
 
@@ -13,67 +14,19 @@ namespace {
 
 using Vertex = WorkloadGraph::Vertex;
 
-constexpr std::int64_t kLargestExtent = std::int64_t{1} << 40;
-
-// What an operator object may hold besides the common keys: the name of the key and what it describes.
-struct ShapeKey {
-  OperatorKind kind;
-  const char* key;  // "": none
-};
-
-const std::vector<ShapeKey>& shape_keys() {
-  using enum OperatorKind;
-  static const std::vector<ShapeKey> keys = {{Input, ""},
-                                             {MatMul, "matmul"},
-                                             {Convolution, "convolution"},
-                                             {EmbeddingGather, "gather"},
-                                             {LayerNorm, "norm"},
-                                             {GroupNorm, "norm"},
-                                             {BatchNorm, "norm"},
-                                             {Softmax, "norm"},
-                                             {Gelu, ""},
-                                             {Relu, ""},
-                                             {Swish, ""},
-                                             {Tanh, ""},
-                                             {Sigmoid, ""},
-                                             {Dropout, ""},
-                                             {Elementwise, ""},
-                                             {Pooling, "pool"},
-                                             {Reduction, ""},
-                                             {Transpose, ""},
-                                             {Concat, ""},
-                                             {Slice, ""},
-                                             {Loss, ""},
-                                             {Gather, "gather"},
-                                             {Scatter, "gather"},
-                                             {Profiled, "times"}};
-  return keys;
-}
-
-const ShapeKey& shape_key_named(const Options& op) {
-  std::vector<std::string> known;
-  for (const ShapeKey& entry : shape_keys()) {
-    if (name_of(entry.kind) == op.text("kind")) return entry;
-    known.emplace_back(name_of(entry.kind));
-  }
-  const std::string nearest = nearest_name(op.text("kind"), known);
-  std::string list;
-  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
-  throw UserError(op.where("kind"), "unknown kind of operator \"" + op.text("kind") + "\"",
-                  (nearest.empty() ? "" : "did you mean \"" + nearest + "\"? ") + "known: " + list);
-}
-
 class GraphReader {
  public:
-  explicit GraphReader(const WorkloadRequest& request) : request_(request) {}
+  explicit GraphReader(const WorkloadRequest& request)
+      : request_(request), sizes_(request.micro_batch_size, request.training) {}
 
   std::unique_ptr<WorkloadGraph> read() {
     const Options file = read_options(request_.config, file_keys());
     workload_ = std::make_unique<WorkloadGraph>();
     workload_->model = file.text("name");
     workload_->sample_name = file.text("sample_name");
-    workload_->samples_per_micro_batch =
-        file.has("samples_per_micro_batch") ? extent(file.value("samples_per_micro_batch")) : request_.micro_batch_size;
+    workload_->samples_per_micro_batch = file.has("samples_per_micro_batch")
+                                             ? sizes_.extent(file.value("samples_per_micro_batch"))
+                                             : request_.micro_batch_size;
     workload_->head_with_embedding = file.boolean("head_with_embedding");
     for (const Value& block : file.value("blocks").array()) read_block(block);
     for (const Value& op : file.value("operators").array()) read_operator(op);
@@ -82,44 +35,13 @@ class GraphReader {
   }
 
  private:
-  static Option key(const char* name, OptionType type, Value value = {}) { return {name, type, std::move(value), ""}; }
-  static Option required(const char* name, OptionType type) {
-    Option option = key(name, type);
-    option.required = true;
-    return option;
-  }
   static std::vector<Option> file_keys() {
-    return {key("name", OptionType::Text, "graph"),
-            key("sample_name", OptionType::Text, "samples"),
-            key("samples_per_micro_batch", OptionType::Any),
-            key("head_with_embedding", OptionType::Boolean, false),
-            required("blocks", OptionType::Any),
-            required("operators", OptionType::Any)};
-  }
-
-  // An integer, "batch" (the micro-batch size), or "batch*n".
-  [[nodiscard]] std::int64_t extent(const Value& value) const {
-    std::int64_t number = 0;
-    if (value.is_text()) {
-      const std::string& text = value.text();
-      const std::string factor = text.starts_with("batch*") ? text.substr(6) : "1";
-      if ((text != "batch" && !text.starts_with("batch*")) || factor.empty() || factor.size() > 12 ||
-          factor.find_first_not_of("0123456789") != std::string::npos) {
-        throw UserError(value.where(), "\"" + text + "\" is not a size", "give an integer, \"batch\" or \"batch*128\"");
-      }
-      number = request_.micro_batch_size * std::stoll(factor);
-    } else {
-      number = value.integer();
-    }
-    if (number < 1 || number > kLargestExtent) {
-      throw UserError(value.where(),
-                      "must be between 1 and " + std::to_string(kLargestExtent) + ", found " + std::to_string(number),
-                      "give a positive size");
-    }
-    return number;
-  }
-  [[nodiscard]] std::int64_t extent(const Options& from, const char* name, std::int64_t fallback) const {
-    return from.has(name) ? extent(from.value(name)) : fallback;
+    return {graph_key("name", OptionType::Text, "graph"),
+            graph_key("sample_name", OptionType::Text, "samples"),
+            graph_key("samples_per_micro_batch", OptionType::Any),
+            graph_key("head_with_embedding", OptionType::Boolean, false),
+            required_graph_key("blocks", OptionType::Any),
+            required_graph_key("operators", OptionType::Any)};
   }
 
   [[nodiscard]] ElementType type_of(const Options& from) const {
@@ -137,14 +59,14 @@ class GraphReader {
       workload_->blocks.push_back({value.text(), BlockRole::Layer, -1, -1});
       return;
     }
-    Option role = key("role", OptionType::Choice, "layer");
+    Option role = graph_key("role", OptionType::Choice, "layer");
     role.choices = {"embedding", "layer", "head"};
-    Option layer = key("layer", OptionType::Integer, -1);
+    Option layer = graph_key("layer", OptionType::Integer, -1);
     layer.minimum = -1;
-    Option ipu = key("ipu", OptionType::Integer, -1);
+    Option ipu = graph_key("ipu", OptionType::Integer, -1);
     ipu.minimum = -1;
     ipu.maximum = layer.maximum = std::numeric_limits<int>::max();
-    const Options block = read_options(value, {required("name", OptionType::Text), role, layer, ipu});
+    const Options block = read_options(value, {required_graph_key("name", OptionType::Text), role, layer, ipu});
     const std::string& text = block.text("role");
     workload_->blocks.push_back({block.text("name"),
                                  text == "embedding" ? BlockRole::Embedding
@@ -165,35 +87,35 @@ class GraphReader {
   }
 
   static std::vector<Option> operator_keys() {
-    Option role = key("role", OptionType::Choice);
+    Option role = graph_key("role", OptionType::Choice);
     role.choices = {"sample", "label"};
-    Option operations = key("operations_per_element", OptionType::Number, 1.0);
+    Option operations = graph_key("operations_per_element", OptionType::Number, 1.0);
     operations.minimum = 0;
-    Option splits = key("serial_splits", OptionType::Integer, 1);
+    Option splits = graph_key("serial_splits", OptionType::Integer, 1);
     splits.minimum = 1;
-    std::vector<Option> keys = {required("name", OptionType::Text),
-                                required("kind", OptionType::Text),
-                                required("block", OptionType::Text),
-                                key("inputs", OptionType::Texts, Value::Array{}),
-                                required("outputs", OptionType::Any),
-                                key("weights", OptionType::Any),
+    std::vector<Option> keys = {required_graph_key("name", OptionType::Text),
+                                required_graph_key("kind", OptionType::Text),
+                                required_graph_key("block", OptionType::Text),
+                                graph_key("inputs", OptionType::Texts, Value::Array{}),
+                                required_graph_key("outputs", OptionType::Any),
+                                graph_key("weights", OptionType::Any),
                                 role,
                                 operations,
                                 splits,
-                                key("result", OptionType::Boolean, false),
-                                key("checkpoint", OptionType::Boolean, false),
-                                key("differentiable", OptionType::Boolean, true),
-                                key("recomputable", OptionType::Boolean, true),
-                                key("outline_key", OptionType::Text, "")};
-    for (const char* shape : {"matmul", "convolution", "gather", "norm", "pool", "times"}) {
-      keys.push_back(key(shape, OptionType::Any));
+                                graph_key("result", OptionType::Boolean, false),
+                                graph_key("checkpoint", OptionType::Boolean, false),
+                                graph_key("differentiable", OptionType::Boolean, true),
+                                graph_key("recomputable", OptionType::Boolean, true),
+                                graph_key("outline_key", OptionType::Text, "")};
+    for (const char* shape : graph_shape_keys()) {
+      keys.push_back(graph_key(shape, OptionType::Any));
     }
     return keys;
   }
 
   void read_operator(const Value& value) {
     const Options from = read_options(value, operator_keys());
-    const ShapeKey& kind = shape_key_named(from);
+    const GraphOperatorKind kind = graph_operator_kind(from);
     Operator op;
     op.name = from.text("name");
     op.kind = kind.kind;
@@ -221,35 +143,29 @@ class GraphReader {
   }
 
   [[nodiscard]] Tensor read_tensor(const Value& value, const Operator& op) const {
-    const Options from = read_options(value, {required("shape", OptionType::Any), key("type", OptionType::Text)});
+    const Options from =
+        read_options(value, {required_graph_key("shape", OptionType::Any), graph_key("type", OptionType::Text)});
     Tensor tensor{op.outputs.empty() ? op.name : op.name + ":" + std::to_string(op.outputs.size()), {}, type_of(from)};
-    for (const Value& size : from.value("shape").array()) tensor.shape.push_back(extent(size));
+    for (const Value& size : from.value("shape").array()) tensor.shape.push_back(sizes_.extent(size));
     return tensor;
   }
 
-  void read_shape(const Options& from, const ShapeKey& kind, Operator& op) const {
-    for (const char* name : {"matmul", "convolution", "gather", "norm", "pool", "times"}) {
-      if (from.has(name) && name != std::string_view(kind.key)) {
+  void read_shape(const Options& from, const GraphOperatorKind& kind, Operator& op) const {
+    for (const char* name : graph_shape_keys()) {
+      if (from.has(name) && name != kind.shape_key) {
         throw UserError(from.where(name),
                         "an operator of kind " + std::string(name_of(kind.kind)) + " has no \"" + name + "\"",
                         "remove it");
       }
     }
-    if (*kind.key == '\0') return;
-    if (!from.has(kind.key)) {
-      throw UserError(
-          from.where(),
-          "operator \"" + op.name + "\" of kind " + std::string(name_of(kind.kind)) + " needs \"" + kind.key + "\"",
-          "describe its shape there");
+    if (kind.shape_key.empty()) return;
+    if (!from.has(kind.shape_key)) {
+      throw UserError(from.where(),
+                      "operator \"" + op.name + "\" of kind " + std::string(name_of(kind.kind)) + " needs \"" +
+                          std::string(kind.shape_key) + "\"",
+                      "describe its shape there");
     }
-    const Value& shape = from.value(kind.key);
-    const std::string_view key_name = kind.key;
-    if (key_name == "matmul") op.shape = read_matmul(shape);
-    if (key_name == "convolution") op.shape = read_convolution(shape);
-    if (key_name == "gather") op.shape = read_gather(shape);
-    if (key_name == "norm") op.shape = read_norm(shape);
-    if (key_name == "pool") op.shape = read_pool(shape);
-    if (key_name == "times") op.shape = read_times(shape);
+    op.shape = sizes_.read(kind.shape_key, from.value(kind.shape_key));
     check_output(from, op);
   }
 
@@ -265,92 +181,6 @@ class GraphReader {
                     "operator \"" + op.name + "\" has " + std::to_string(op.output_elements()) +
                         " output elements, but its shape gives " + std::to_string(expected),
                     "make outputs and shape agree");
-  }
-
-  [[nodiscard]] MatMulShape read_matmul(const Value& value) const {
-    const Options from = read_options(
-        value, {key("groups", OptionType::Any), required("rows", OptionType::Any), required("inner", OptionType::Any),
-                required("columns", OptionType::Any), key("right_is_weight", OptionType::Boolean, true)});
-    return {extent(from, "groups", 1), extent(from.value("rows")), extent(from.value("inner")),
-            extent(from.value("columns")), from.boolean("right_is_weight")};
-  }
-
-  // [height, width] or [height, width, channels].
-  [[nodiscard]] std::vector<std::int64_t> extents(const Options& from, const char* name, std::size_t count,
-                                                  std::int64_t fallback, std::int64_t minimum = 1) const {
-    if (!from.has(name)) return std::vector<std::int64_t>(count, fallback);
-    const Value::Array& sizes = from.value(name).array();
-    if (sizes.size() != count) {
-      throw UserError(from.where(name),
-                      "needs " + std::to_string(count) + " sizes, found " + std::to_string(sizes.size()),
-                      "give one for each direction");
-    }
-    std::vector<std::int64_t> result;
-    for (const Value& size : sizes) {
-      result.push_back(minimum == 0 && size.is_integer() && size.integer() == 0 ? 0 : extent(size));
-    }
-    return result;
-  }
-
-  [[nodiscard]] ConvolutionShape read_convolution(const Value& value) const {
-    const Options from =
-        read_options(value, {key("batch", OptionType::Any, "batch"), required("in", OptionType::Any),
-                             required("out", OptionType::Any), key("kernel", OptionType::Any),
-                             key("stride", OptionType::Any), key("padding", OptionType::Any),
-                             key("groups", OptionType::Any), key("transposed", OptionType::Boolean, false)});
-    const auto in = extents(from, "in", 3, 1), out = extents(from, "out", 3, 1);
-    const auto kernel = extents(from, "kernel", 2, 1), stride = extents(from, "stride", 2, 1);
-    const auto padding = extents(from, "padding", 2, 0, 0);
-    const std::int64_t groups = extent(from, "groups", 1);
-    if (in[2] % groups != 0 || out[2] % groups != 0) {
-      throw UserError(from.where("groups"), std::to_string(groups) + " groups do not divide the channels",
-                      "choose a divisor of the channels of in and out");
-    }
-    return {extent(from.value("batch")),
-            in[0],
-            in[1],
-            in[2],
-            out[0],
-            out[1],
-            out[2],
-            kernel[0],
-            kernel[1],
-            stride[0],
-            stride[1],
-            padding[0],
-            padding[1],
-            groups,
-            from.boolean("transposed")};
-  }
-
-  [[nodiscard]] GatherShape read_gather(const Value& value) const {
-    const Options from = read_options(value, {required("lookups", OptionType::Any), required("rows", OptionType::Any),
-                                              required("width", OptionType::Any)});
-    return {extent(from.value("lookups")), extent(from.value("rows")), extent(from.value("width"))};
-  }
-  [[nodiscard]] NormShape read_norm(const Value& value) const {
-    const Options from =
-        read_options(value, {required("groups", OptionType::Any), required("elements", OptionType::Any),
-                             key("replica_span", OptionType::Any)});
-    return {extent(from.value("groups")), extent(from.value("elements")), extent(from, "replica_span", 1)};
-  }
-  [[nodiscard]] PoolShape read_pool(const Value& value) const {
-    const Options from =
-        read_options(value, {required("out_elements", OptionType::Any), key("window", OptionType::Any),
-                             key("stride", OptionType::Any), key("maximum", OptionType::Boolean, true)});
-    return {extent(from.value("out_elements")), extent(from, "window", 1), extent(from, "stride", 1),
-            from.boolean("maximum")};
-  }
-  [[nodiscard]] ProfiledTimes read_times(const Value& value) const {
-    std::vector<Option> keys;
-    for (const char* name : {"forward_seconds", "backward_seconds", "recompute_seconds", "weight_update_seconds"}) {
-      keys.push_back(key(name, OptionType::Number, 0.0));
-      keys.back().minimum = 0;
-    }
-    const Options from = read_options(value, keys);
-    const bool training = request_.training;
-    return {from.number("forward_seconds"), training ? from.number("backward_seconds") : 0,
-            training ? from.number("recompute_seconds") : 0, training ? from.number("weight_update_seconds") : 0};
   }
 
   // Without "weights", matmuls, convolutions and embeddings have the one that their shape says.
@@ -373,11 +203,12 @@ class GraphReader {
   }
 
   [[nodiscard]] Weight read_weight(const Value& value, const Operator& op) const {
-    const Options from = read_options(
-        value, {key("name", OptionType::Text), required("elements", OptionType::Any), key("type", OptionType::Text),
-                key("trainable", OptionType::Boolean, true), key("tied_to", OptionType::Text, "")});
+    const Options from =
+        read_options(value, {graph_key("name", OptionType::Text), required_graph_key("elements", OptionType::Any),
+                             graph_key("type", OptionType::Text), graph_key("trainable", OptionType::Boolean, true),
+                             graph_key("tied_to", OptionType::Text, "")});
     const std::string fallback = op.name + "/weight" + (op.weights.empty() ? "" : std::to_string(op.weights.size()));
-    return {from.has("name") ? from.text("name") : fallback, extent(from.value("elements")), type_of(from),
+    return {from.has("name") ? from.text("name") : fallback, sizes_.extent(from.value("elements")), type_of(from),
             from.boolean("trainable"), from.text("tied_to")};
   }
 
@@ -414,6 +245,7 @@ class GraphReader {
   }
 
   const WorkloadRequest& request_;
+  GraphShapeReader sizes_;
   std::unique_ptr<WorkloadGraph> workload_;
   std::map<std::string, Vertex> vertices_;
 };

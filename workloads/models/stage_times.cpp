@@ -16,7 +16,9 @@ namespace {
 constexpr const char* kPerStage[] = {"forward_seconds", "backward_seconds", "recompute_seconds",
                                      "output_bytes",    "weight_bytes",     "weight_update_seconds"};
 
-std::size_t stage_count(const Options& options) {
+// From `stages`, the lists, or where neither tells, from the split that is asked for.
+std::size_t stage_count(const WorkloadRequest& request) {
+  const Options& options = request.options;
   std::size_t count = options.has("stages") ? static_cast<std::size_t>(options.integer("stages")) : 0;
   std::string from = "stages";
   const auto agree = [&](const std::string& name, std::size_t length, bool one_for_all) {
@@ -32,7 +34,8 @@ std::size_t stage_count(const Options& options) {
   };
   for (const char* name : kPerStage) agree(name, options.numbers(name).size(), true);
   if (options.has("ipu")) agree("ipu", options.integers("ipu").size(), false);
-  return std::max<std::size_t>(count, 1);
+  if (count == 0) count = static_cast<std::size_t>(std::max(request.pipeline_ipus, 1));
+  return count;
 }
 
 double entry(const Options& options, const char* name, std::size_t stage) {
@@ -86,7 +89,11 @@ class StageTimesWorkload final : public Workload {
     Option forward = per_stage(kPerStage[0], "Forward pass of a micro-batch, seconds, for each stage.");
     forward.required = true;
     forward.default_value = {};
-    Option count{"stages", OptionType::Integer, {}, "Number of stages; follows from the lists where not given.", 1};
+    Option count{"stages",
+                 OptionType::Integer,
+                 {},
+                 "Number of stages; follows from the lists, or from the split asked for, where not given.",
+                 1};
     count.maximum = 65536;
     return {forward,
             per_stage(kPerStage[1], "Backward pass of a micro-batch, seconds, without recomputation."),
@@ -101,13 +108,13 @@ class StageTimesWorkload final : public Workload {
     auto workload = std::make_unique<WorkloadGraph>();
     workload->model = name();
     workload->samples_per_micro_batch = request.micro_batch_size;
-    const std::size_t stages = stage_count(request.options);
+    const std::size_t stages = stage_count(request);
     const std::vector<std::int64_t> ipus =
         request.options.has("ipu") ? request.options.integers("ipu") : std::vector<std::int64_t>{};
     std::vector<WorkloadGraph::Vertex> previous;
     for (std::size_t stage = 0; stage < stages; ++stage) {
-      const std::int64_t ipu = ipus.empty() ? static_cast<std::int64_t>(stage) : ipus[stage];
-      workload->blocks.push_back({"stage" + std::to_string(stage), BlockRole::Layer, -1, static_cast<int>(ipu)});
+      const int ipu = ipus.empty() ? -1 : static_cast<int>(ipus[stage]);
+      workload->blocks.push_back({"stage" + std::to_string(stage), BlockRole::Layer, -1, ipu});
       previous = {workload->add(profiled_stage(request.options, stage, request.training), previous)};
     }
     workload->validate();
