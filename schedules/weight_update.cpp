@@ -10,8 +10,9 @@ namespace {
 
 class UpdateWriter {
  public:
-  UpdateWriter(const Tables& tables, std::vector<Step>& tree, std::int64_t micro_batch)
-      : tables_(tables), tree_(tree), micro_batch_(micro_batch) {}
+  // `overlap`: streaming memory can be read and written beside compute.
+  UpdateWriter(const Tables& tables, std::vector<Step>& tree, std::int64_t micro_batch, bool overlap)
+      : tables_(tables), tree_(tree), micro_batch_(micro_batch), overlap_(overlap) {}
 
   void interleaving(const std::vector<int>& stages) {
     for (const int stage : stages) {
@@ -24,22 +25,22 @@ class UpdateWriter {
 
   void batch(const std::vector<int>& stages) {
     bool traffic = false;
-    for (const int stage : stages) traffic = load(stage, true) || traffic;
+    for (const int stage : stages) traffic = load(stage, overlap_) || traffic;
     for (const int stage : stages) reduce(stage);
-    if (traffic) tree_.emplace_back(RemoteWait{});
+    if (traffic && overlap_) tree_.emplace_back(RemoteWait{});
     for (const int stage : stages) update(stage);
-    for (const int stage : stages) store(stage, true);
-    if (traffic) tree_.emplace_back(RemoteWait{});
+    for (const int stage : stages) store(stage, overlap_);
+    if (traffic && overlap_) tree_.emplace_back(RemoteWait{});
   }
 
   void clustered(const std::vector<int>& stages) {
     bool traffic = !stages.empty() && load(stages.front(), false);
     for (std::size_t i = 0; i < stages.size(); ++i) {
-      if (i > 0) traffic = store(stages[i - 1], true) || traffic;
-      if (i + 1 < stages.size()) traffic = load(stages[i + 1], true) || traffic;
+      if (i > 0) traffic = store(stages[i - 1], overlap_) || traffic;
+      if (i + 1 < stages.size()) traffic = load(stages[i + 1], overlap_) || traffic;
       reduce(stages[i]);
       update(stages[i]);
-      if (traffic) tree_.emplace_back(RemoteWait{});
+      if (traffic && overlap_) tree_.emplace_back(RemoteWait{});
     }
     if (!stages.empty()) store(stages.back(), false);
   }
@@ -78,6 +79,7 @@ class UpdateWriter {
   const Tables& tables_;
   std::vector<Step>& tree_;
   std::int64_t micro_batch_;
+  bool overlap_;
 };
 
 }  // namespace
@@ -90,7 +92,7 @@ void append_weight_update(Trees& trees, const Execution& execution, const Scheme
     for (std::size_t stage = 0; stage < scheme.ipu_of_stage.size(); ++stage) {
       if (scheme.ipu_of_stage[stage] == static_cast<int>(ipu)) stages.push_back(static_cast<int>(stage));
     }
-    UpdateWriter writer(tables, trees[ipu], micro_batch);
+    UpdateWriter writer(tables, trees[ipu], micro_batch, scheme.overlapped_loads);
     switch (scheme.update_traffic) {
       case UpdateTraffic::Interleaving: writer.interleaving(stages); break;
       case UpdateTraffic::Batch: writer.batch(stages); break;

@@ -40,7 +40,7 @@ TEST(Program, FindsTheCodeOfAPassOrNamesWhatIsMissing) {
 
 // Against std::set, for numbers in any order with repetitions.
 TEST(MicroBatchSet, IsASet) {
-  rc::check([](const std::vector<std::uint8_t>& numbers, std::uint8_t distance) {
+  EXPECT_TRUE(rc::check([](const std::vector<std::uint8_t>& numbers, std::uint8_t distance) {
     MicroBatchSet set;
     std::set<std::int64_t> reference;
     for (const std::uint8_t number : numbers) {
@@ -54,7 +54,7 @@ TEST(MicroBatchSet, IsASet) {
     moved.shift(distance);
     RC_ASSERT(moved.is_shifted(set, distance));
     RC_ASSERT(moved.size() == set.size() + distance);
-  });
+  }));
 }
 
 }  // namespace

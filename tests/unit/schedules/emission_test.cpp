@@ -288,6 +288,10 @@ TEST(Phased, IoOrdersMoveTheSameBytesInAnotherOrder) {
     return text;
   };
   EXPECT_EQ(order("interleaving"), "LUSLUSLUS");
+  EXPECT_EQ(order("batch"), "LLLUUUSSS");  // no IO tiles: nothing runs beside compute
+  EXPECT_EQ(order("clustered"), "LLUSLUSUS");
+  execution.io_overlap = IoOverlap::AccumulationLoop;
+  EXPECT_EQ(order("interleaving"), "LUSLUSLUS");
   EXPECT_EQ(order("batch"), "lllwUUUsssw");
   EXPECT_EQ(order("clustered"), "LlUwslUwsUwS");
 }
