@@ -70,8 +70,8 @@ void require_possible(const SweepRequest& request, const SweepSettings& settings
 SweepSettings settings_of(const SweepArguments& arguments, const std::vector<std::string>& plugins) {
   SweepSettings settings;
   settings.ranks = find_ranks([](const char* name) { return std::getenv(name); });
-  settings.jobs = arguments.jobs > 0 ? arguments.jobs
-                                     : std::max(1, available_processors() / settings.ranks.on_this_machine);
+  settings.jobs =
+      arguments.jobs > 0 ? arguments.jobs : std::max(1, available_processors() / settings.ranks.on_this_machine);
   settings.timeout_seconds = arguments.timeout_seconds;
   settings.resume = arguments.resume;
   settings.fast_forward = !arguments.no_fast_forward;
@@ -102,7 +102,8 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  podsim sweep scenarios/stage_times_pod16.json --vary replication_factor=1:4:x2 \\\n"
     "      --vary pipeline_depth=1,2,4 --vary device_iterations=1:10:+3 -o sweep.csv\n"
-    "  podsim sweep scenarios/bert_large_bow_pod16.json --vary \"system.pod,replication_factor=bow-pod16/4,bow-pod64/16\" "
+    "  podsim sweep scenarios/bert_large_bow_pod16.json --vary "
+    "\"system.pod,replication_factor=bow-pod16/4,bow-pod64/16\" "
     "-o pods.h5\n"
     "  mpirun -n 4 podsim sweep long.json -o long.csv --resume\n"
     "  podsim sweep long.json --shard 3/16 -o part3.csv && podsim merge long.csv part*.csv";
@@ -125,7 +126,8 @@ void add_sweep_command(CLI::App& program) {
       ->type_name("OUT");
   command->add_option("--jobs", arguments->jobs, "Simulations at a time; default: one for each processor")
       ->check(CLI::Range(1, 4096));
-  command->add_option("--timeout", arguments->timeout_seconds, "Seconds after which a point is given up; default: never")
+  command
+      ->add_option("--timeout", arguments->timeout_seconds, "Seconds after which a point is given up; default: never")
       ->check(CLI::PositiveNumber);
   command->add_flag("--resume", arguments->resume, "Go on with an interrupted sweep (or start one)");
   command->add_option("--shard", arguments->shard, "Only every N-th point, from the K-th on: a part for podsim merge")

@@ -25,8 +25,8 @@ class LockedBytes {
 
   // Succeeds for locks that this process has already. UserError where the file system has no locks.
   [[nodiscard]] bool try_lock(std::size_t byte);
-  void lock(std::size_t byte);          // waits
-  void lock_shared(std::size_t byte);   // waits; any number of processes may
+  void lock(std::size_t byte);         // waits
+  void lock_shared(std::size_t byte);  // waits; any number of processes may
   void unlock(std::size_t byte);
   [[nodiscard]] bool locked_by_others(std::size_t byte) const;
 

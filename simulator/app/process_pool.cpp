@@ -25,8 +25,8 @@ namespace podsim {
 
 namespace {
 
-constexpr char kSuccess = '\x01';   // last byte of a result
-constexpr char kFailure = '\x02';   // last byte of the text of an exception
+constexpr char kSuccess = '\x01';  // last byte of a result
+constexpr char kFailure = '\x02';  // last byte of the text of an exception
 
 sigset_t stop_set() {
   sigset_t signals;
@@ -157,7 +157,7 @@ void ProcessPool::reap() {
 std::vector<ProcessResult> ProcessPool::wait(double seconds, int descriptor) {
   std::vector<pollfd> polled;
   for (const Child& child : running_) polled.push_back({child.pipe, POLLIN, 0});
-  polled.push_back({descriptor, POLLIN, 0});   // poll() leaves negative ones out
+  polled.push_back({descriptor, POLLIN, 0});  // poll() leaves negative ones out
   ::poll(polled.data(), polled.size(), wait_milliseconds(seconds));
   std::vector<ProcessResult> results;
   std::erase_if(running_, [&](Child& child) {
@@ -171,7 +171,8 @@ std::vector<ProcessResult> ProcessPool::wait(double seconds, int descriptor) {
 }
 
 StopSignals::StopSignals() {
-  // A shell starts background jobs with SIGINT ignored; who sends one to a sweep means it. nohup's SIGHUP stays ignored.
+  // A shell starts background jobs with SIGINT ignored; who sends one to a sweep means it. nohup's SIGHUP stays
+  // ignored.
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
   const sigset_t signals = stop_set();
   sigprocmask(SIG_BLOCK, &signals, nullptr);

@@ -14,15 +14,15 @@ namespace podsim {
 
 struct ProcessResult {
   std::size_t id = 0;
-  std::string output;    // what the work returned
-  std::string failure;   // why there is no output: "crashed: Segmentation fault (signal 11)", …; else empty
+  std::string output;   // what the work returned
+  std::string failure;  // why there is no output: "crashed: Segmentation fault (signal 11)", …; else empty
 };
 
 class ProcessPool {
  public:
   // At most `jobs` at a time; each is killed after `timeout_seconds` (0: never).
   ProcessPool(int jobs, double timeout_seconds);
-  ~ProcessPool();   // kills what still runs
+  ~ProcessPool();  // kills what still runs
   ProcessPool(const ProcessPool&) = delete;
   ProcessPool& operator=(const ProcessPool&) = delete;
 
@@ -54,8 +54,8 @@ class ProcessPool {
   std::size_t jobs_;
   double timeout_seconds_;
   std::vector<Child> running_;
-  std::vector<pid_t> ending_;   // have sent their result; their memory is being freed
-  int null_ = -1;               // /dev/null
+  std::vector<pid_t> ending_;  // have sent their result; their memory is being freed
+  int null_ = -1;              // /dev/null
 };
 
 // Signals that ask the program to stop (SIGINT, SIGTERM, SIGHUP), held back while an object of this class lives and
@@ -67,7 +67,7 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  [[nodiscard]] int descriptor() const { return descriptor_; }   // readable when one has arrived
+  [[nodiscard]] int descriptor() const { return descriptor_; }  // readable when one has arrived
   [[nodiscard]] bool arrived();
 
  private:

@@ -62,7 +62,7 @@ Sweep prepare_sweep(const SweepRequest& request, const SweepSettings& settings, 
 Value point_source(const Sweep& sweep, std::size_t point) {
   Value source = sweep.source;
   apply_overrides(source, sweep.header.grid.overrides(point));
-  inline_files(source, fs::current_path());   // file names among the values
+  inline_files(source, fs::current_path());  // file names among the values
   return source;
 }
 

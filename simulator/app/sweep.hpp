@@ -17,7 +17,7 @@ namespace podsim {
 struct SweepRequest {
   std::filesystem::path scenario;
   std::vector<SweepAxis> axes;
-  std::vector<std::string> sets;   // as --set takes them
+  std::vector<std::string> sets;  // as --set takes them
   std::string output;
 };
 
@@ -29,20 +29,20 @@ struct SweepRequest {
 
 struct SweepSettings {
   int jobs = 1;
-  double timeout_seconds = 0;   // 0: none
+  double timeout_seconds = 0;  // 0: none
   bool resume = false;
   bool fast_forward = true;
   SweepShard shard;
-  std::string cache;            // folder; empty: none
-  std::string code;             // digest of program and plugins; for the cache only
+  std::string cache;  // folder; empty: none
+  std::string code;   // digest of program and plugins; for the cache only
   Ranks ranks;
-  bool show_progress = false;   // on standard error
+  bool show_progress = false;  // on standard error
 };
 
 // A sweep ready to run: the scenario read once, the point's values are set in memory.
 struct Sweep {
-  std::filesystem::path folder;   // of the scenario file
-  Value source;                   // with --set applied and files inlined
+  std::filesystem::path folder;  // of the scenario file
+  Value source;                  // with --set applied and files inlined
   SweepHeader header;
 };
 // UserError for what no point could run with: scenario unreadable, keys given twice, …

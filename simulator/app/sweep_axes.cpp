@@ -55,10 +55,10 @@ std::vector<std::string> read_row(const std::string& text, const std::vector<std
                                   const std::string& where) {
   const std::vector<std::string> row = keys.size() == 1 ? std::vector<std::string>{text} : split(text, '/');
   if (row.size() != keys.size()) {
-    throw UserError(where,
-                    "\"" + text + "\" has " + std::to_string(row.size()) + " values for " +
-                        std::to_string(keys.size()) + " keys",
-                    "zipped values stand side by side with \"/\": --vary \"K1,K2=1/2,2/4\"");
+    throw UserError(
+        where,
+        "\"" + text + "\" has " + std::to_string(row.size()) + " values for " + std::to_string(keys.size()) + " keys",
+        "zipped values stand side by side with \"/\": --vary \"K1,K2=1/2,2/4\"");
   }
   for (const std::string& value : row) {
     if (value.empty()) throw UserError(where, "a value is missing", "for example --vary replication_factor=1,2,4");
@@ -128,8 +128,9 @@ SweepAxis axis_from(const std::string& keys, const Value& values) {
       for (const Value& value : item.array()) row.push_back(to_json(value, 0));
     }
     if (row.size() != axis.keys.size()) {
-      throw UserError(item.where(), std::to_string(row.size()) + " values for " + std::to_string(axis.keys.size()) +
-                                        " keys", "give one value for each key: [[1, 2], [2, 4]]");
+      throw UserError(item.where(),
+                      std::to_string(row.size()) + " values for " + std::to_string(axis.keys.size()) + " keys",
+                      "give one value for each key: [[1, 2], [2, 4]]");
     }
     axis.rows.push_back(std::move(row));
   }

@@ -33,8 +33,7 @@ void add_files(const Value& value, const fs::path& folder, std::string& content)
 
 }  // namespace
 
-SweepCache::SweepCache(const fs::path& folder, std::string context)
-    : folder_(folder), context_(std::move(context)) {
+SweepCache::SweepCache(const fs::path& folder, std::string context) : folder_(folder), context_(std::move(context)) {
   if (!enabled()) return;
   std::error_code error;
   fs::create_directories(folder_, error);
@@ -49,7 +48,9 @@ std::string SweepCache::key(const Value& source, const fs::path& folder) const {
   return sha256(content);
 }
 
-fs::path SweepCache::place(const std::string& key) const { return folder_ / key.substr(0, 2) / (key.substr(2) + ".json"); }
+fs::path SweepCache::place(const std::string& key) const {
+  return folder_ / key.substr(0, 2) / (key.substr(2) + ".json");
+}
 
 std::optional<SweepRow> SweepCache::find(const std::string& key) const {
   std::ifstream file(place(key), std::ios::binary);

@@ -11,7 +11,7 @@ namespace podsim {
 
 namespace {
 
-constexpr std::size_t kMostPoints = 10'000'000;   // weeks of work: a typing error
+constexpr std::size_t kMostPoints = 10'000'000;  // weeks of work: a typing error
 
 }  // namespace
 

@@ -7,7 +7,7 @@ namespace podsim {
 
 namespace {
 
-constexpr int kFormat = 1;   // of journals and parts
+constexpr int kFormat = 1;  // of journals and parts
 
 Value texts(const std::vector<std::string>& items) {
   Value::Array array;

@@ -11,10 +11,10 @@ namespace podsim {
 struct SweepHeader {
   SweepGrid grid;
   SweepShard shard;
-  std::string name;       // of the scenario
-  std::string scenario;   // SHA-256 of the scenario with --set applied and files inlined
-  std::string data;       // SHA-256 of the data folder
-  std::string program;    // version
+  std::string name;      // of the scenario
+  std::string scenario;  // SHA-256 of the scenario with --set applied and files inlined
+  std::string data;      // SHA-256 of the data folder
+  std::string program;   // version
   bool fast_forward = true;
 
   // Points to simulate for this shard: the first ones of equal points, in order.

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kBlock = 4096;   // points looked at together
+constexpr std::size_t kBlock = 4096;  // points looked at together
 constexpr auto kLongestArrival = std::chrono::seconds(10);
 constexpr auto kPause = std::chrono::milliseconds(20);
 constexpr char kDone = 1;
@@ -40,7 +40,7 @@ void read_rows(const fs::path& file, std::vector<std::optional<SweepRow>>& rows)
   std::ifstream stream(file, std::ios::binary);
   std::string line;
   while (std::getline(stream, line)) {
-    if (stream.eof()) return;   // no end of line: cut off
+    if (stream.eof()) return;  // no end of line: cut off
     try {
       const Value value = parse_json(line, file.string());
       const auto point = static_cast<std::size_t>(value.at("point").integer());
@@ -99,7 +99,7 @@ void SweepJournal::enter(bool resume) {
       if (resume) {
         read_rows(rows, finished);
       } else {
-        fs::remove(rows);   // of a sweep whose output is written
+        fs::remove(rows);  // of a sweep whose output is written
       }
     }
   }
@@ -150,8 +150,9 @@ void SweepJournal::open_rows() {
   if (gethostname(machine.data(), machine.size() - 1) != 0) machine = "machine";
   machine.resize(machine.find('\0'));
   for (int attempt = 0; rows_file_ < 0; ++attempt) {
-    rows_name_ = (folder_ / ("rows-" + machine + "-" + std::to_string(getpid()) + "-" + std::to_string(attempt) +
-                             ".jsonl")).string();
+    rows_name_ =
+        (folder_ / ("rows-" + machine + "-" + std::to_string(getpid()) + "-" + std::to_string(attempt) + ".jsonl"))
+            .string();
     rows_file_ = ::open(rows_name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (rows_file_ < 0 && errno != EEXIST) {
       throw UserError(rows_name_, std::string("cannot be made: ") + std::strerror(errno),
@@ -168,7 +169,7 @@ std::optional<std::size_t> SweepJournal::claim() {
     const std::string marks = bytes_->read(cursor_, count);
     for (std::size_t i = 0; i < count; ++i, ++cursor_, ++looked_at) {
       if (marks[i] == kDone || mine_.contains(cursor_) || !bytes_->try_lock(cursor_)) continue;
-      if (bytes_->get(cursor_) == kDone) {   // finished between reading and locking
+      if (bytes_->get(cursor_) == kDone) {  // finished between reading and locking
         bytes_->unlock(cursor_);
         continue;
       }
@@ -215,7 +216,7 @@ void SweepJournal::remove() {
   const auto deadline = std::chrono::steady_clock::now() + kLongestArrival;
   while (!all_arrived() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(kPause);
   if (!all_arrived()) return;
-  std::error_code ignored;   // another rank may be doing the same
+  std::error_code ignored;  // another rank may be doing the same
   fs::remove_all(folder_, ignored);
 }
 

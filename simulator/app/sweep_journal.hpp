@@ -37,8 +37,8 @@ class SweepJournal {
   [[nodiscard]] std::optional<std::size_t> claim();
   // Keeps a claimed point's row; `row` is a JSON object on one line.
   void record(std::size_t point, const std::string& row);
-  [[nodiscard]] bool complete() const { return done() == points_; }   // by whomever
-  [[nodiscard]] std::size_t points() const { return points_; }        // those that run; duplicates do not
+  [[nodiscard]] bool complete() const { return done() == points_; }  // by whomever
+  [[nodiscard]] std::size_t points() const { return points_; }       // those that run; duplicates do not
   [[nodiscard]] std::size_t done() const;
 
   // Of the processes that see complete(), one may write the output: true for the first one that asks, and for another
@@ -73,8 +73,8 @@ class SweepJournal {
   std::unique_ptr<LockedBytes> bytes_;
   int rows_file_ = -1;
   std::string rows_name_;
-  std::size_t cursor_ = 0;       // next point to look at
-  std::set<std::size_t> mine_;   // claimed, not recorded
+  std::size_t cursor_ = 0;      // next point to look at
+  std::set<std::size_t> mine_;  // claimed, not recorded
 };
 
 }  // namespace podsim

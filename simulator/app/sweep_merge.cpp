@@ -32,8 +32,8 @@ void require_all(const std::vector<std::optional<SweepRow>>& rows) {
   }
   if (missing == 0) return;
   throw UserError("merge",
-                  std::to_string(missing) + " of " + std::to_string(rows.size()) + " points are missing, the first is " +
-                      std::to_string(first),
+                  std::to_string(missing) + " of " + std::to_string(rows.size()) +
+                      " points are missing, the first is " + std::to_string(first),
                   "give all parts");
 }
 

@@ -37,7 +37,8 @@ void set_compiled(SweepRow& row, const Compilation& compilation) {
   double headroom = std::numeric_limits<double>::infinity();
   for (const MemoryReport& report : compilation.memory) {
     peak = std::max(peak, static_cast<double>(report.peak_tile_bytes));
-    headroom = std::min(headroom, static_cast<double>(report.limit_bytes) - static_cast<double>(report.peak_tile_bytes));
+    headroom =
+        std::min(headroom, static_cast<double>(report.limit_bytes) - static_cast<double>(report.peak_tile_bytes));
   }
   row.set("peak_tile_bytes", peak);
   row.set("memory_headroom_bytes", headroom);
@@ -59,7 +60,7 @@ SweepRow simulate_point(Value source, const std::filesystem::path& folder, const
     complete(summary, scenario, compilation);
     set_simulated(row, summary);
   } catch (const UserError& error) {
-    row.error = error.what();
+    row.error = on_one_line(error.what());
   }
   return row;
 }

@@ -9,7 +9,7 @@ namespace podsim {
 class SweepProgress {
  public:
   SweepProgress(std::size_t points, std::size_t done_before, bool shown);
-  ~SweepProgress();   // removes the line
+  ~SweepProgress();  // removes the line
   SweepProgress(const SweepProgress&) = delete;
   SweepProgress& operator=(const SweepProgress&) = delete;
 

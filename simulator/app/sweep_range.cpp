@@ -15,12 +15,12 @@ namespace podsim {
 
 namespace {
 
-constexpr double kMostValues = 1e6;   // more are a typing error
+constexpr double kMostValues = 1e6;  // more are a typing error
 constexpr int kMostDecimals = 12;
 
 struct Range {
   std::string first, last, step;
-  char kind = '+';   // or 'x'
+  char kind = '+';  // or 'x'
 };
 
 std::optional<Range> split_range(const std::string& text) {

@@ -13,14 +13,16 @@ namespace {
 struct Launcher {
   const char* rank;
   const char* size;
-  const char* on_this_machine;   // may be absent
+  const char* on_this_machine;  // may be absent
   std::vector<const char*> job;
 };
 
 // A batch script of Slurm has SLURM_PROCID, too; the number of tasks of a *step* is there under srun only.
 const std::vector<Launcher>& launchers() {
   static const std::vector<Launcher> kLaunchers = {
-      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
+      {"OMPI_COMM_WORLD_RANK",
+       "OMPI_COMM_WORLD_SIZE",
+       "OMPI_COMM_WORLD_LOCAL_SIZE",
        {"PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri"}},
       {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", {"PMI_KVS", "SLURM_JOB_ID", "SLURM_STEP_ID"}},
       {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", nullptr, {"SLURM_JOB_ID", "SLURM_STEP_ID"}}};

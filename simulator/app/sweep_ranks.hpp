@@ -12,7 +12,7 @@ struct Ranks {
   int rank = 0;
   int size = 1;
   int on_this_machine = 1;
-  std::string job;   // the same for all ranks of one start, and for nobody else; empty: started alone
+  std::string job;  // the same for all ranks of one start, and for nobody else; empty: started alone
 };
 
 // From the variables of Open MPI, MPICH and Intel MPI (PMI), and srun. `variable` reads the environment: null where

@@ -47,6 +47,19 @@ void SweepRow::set(std::string_view column, double value) { numbers[column_index
 
 double SweepRow::get(std::string_view column) const { return numbers[column_index(column)]; }
 
+std::string on_one_line(std::string_view text) {
+  std::string line;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\n') {
+      line += text[i];
+      continue;
+    }
+    while (i + 1 < text.size() && (text[i + 1] == ' ' || text[i + 1] == '\n')) ++i;
+    if (i + 1 < text.size()) line += "; ";
+  }
+  return line;
+}
+
 Value to_value(const SweepRow& row) {
   Value value{Value::Object{}};
   const std::vector<SweepColumn>& columns = sweep_columns();

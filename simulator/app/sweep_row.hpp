@@ -21,15 +21,18 @@ struct SweepColumn {
 [[nodiscard]] const std::vector<SweepColumn>& sweep_columns();
 
 struct SweepRow {
-  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();   // no such figure
+  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();  // no such figure
 
   std::vector<double> numbers = std::vector<double>(sweep_columns().size(), kUnknown);  // as sweep_columns()
   std::string bottleneck;
-  std::string error;   // why the point could not run; empty where it could
+  std::string error;  // why the point could not run; empty where it could
 
-  void set(std::string_view column, double value);   // InternalError for a column that does not exist
+  void set(std::string_view column, double value);  // InternalError for a column that does not exist
   [[nodiscard]] double get(std::string_view column) const;
 };
+
+// A message of several lines on one, as tables want it: line ends and what is indented behind them become "; ".
+[[nodiscard]] std::string on_one_line(std::string_view text);
 
 // {"throughput_samples_per_second":…, …, "bottleneck":…, "error":…}, absent figures and texts as null.
 [[nodiscard]] Value to_value(const SweepRow& row);

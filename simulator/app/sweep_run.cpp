@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kPause = 0.05;   // seconds between looks at what other processes do
+constexpr double kPause = 0.05;  // seconds between looks at what other processes do
 
 // A folder for the rows of a sweep that goes to standard output; nothing of it stays.
 class TemporaryFolder {
@@ -83,7 +83,7 @@ class SweepLoop {
         return true;
       }
       keys_[point] = key;
-    } catch (const UserError&) {   // a value that cannot be set: the point itself will say so
+    } catch (const UserError&) {  // a value that cannot be set: the point itself will say so
     }
     return false;
   }
@@ -94,7 +94,7 @@ class SweepLoop {
       try {
         row = simulate_point(point_source(sweep_, point), sweep_.folder, data_, {settings_.fast_forward});
       } catch (const UserError& error) {
-        row.error = error.what();
+        row.error = on_one_line(error.what());
       } catch (const std::exception& error) {
         throw InternalError(std::string("internal error: ") + error.what());
       }
@@ -112,7 +112,7 @@ class SweepLoop {
         }
       } else {
         SweepRow row;
-        row.error = result.failure;
+        row.error = on_one_line(result.failure);
         journal_.record(result.id, to_json(to_value(row), 0));
       }
       keys_.erase(result.id);
@@ -124,7 +124,7 @@ class SweepLoop {
   const LoadedData& data_;
   SweepJournal& journal_;
   SweepCache cache_;
-  std::map<std::size_t, std::string> keys_;   // of points that run
+  std::map<std::size_t, std::string> keys_;  // of points that run
   StopSignals stop_;
   ProcessPool pool_;
   SweepProgress progress_;
@@ -157,9 +157,9 @@ void warn_if_all_failed(const std::vector<std::optional<SweepRow>>& rows) {
   throw UserError("sweep",
                   "stopped after " + format_count(static_cast<long long>(journal.done())) + " of " +
                       format_count(static_cast<long long>(journal.points())) + " points",
-                  output == "-" ? "with -o FILE an interrupted sweep can go on"
-                                : "the same command with --resume goes on; finished points are in " + output +
-                                      ".partial");
+                  output == "-"
+                      ? "with -o FILE an interrupted sweep can go on"
+                      : "the same command with --resume goes on; finished points are in " + output + ".partial");
 }
 
 }  // namespace
@@ -173,7 +173,7 @@ void run_sweep(const Sweep& sweep, const SweepSettings& settings, const LoadedDa
   const std::vector<bool> runnable = sweep.header.runnable();
   while (!journal.output_written()) {
     if (!SweepLoop(sweep, settings, data, journal).run()) stopped(journal, output);
-    if (!journal.claim_output()) {   // another rank writes it
+    if (!journal.claim_output()) {  // another rank writes it
       std::this_thread::sleep_for(std::chrono::duration<double>(kPause));
       continue;
     }

@@ -19,7 +19,7 @@ namespace podsim {
 
 namespace {
 
-constexpr std::string_view kComment = "# podsim sweep part: ";   // first line of a part in CSV
+constexpr std::string_view kComment = "# podsim sweep part: ";  // first line of a part in CSV
 
 std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -55,8 +55,7 @@ std::string json_row(const SweepHeader& header, std::size_t point, const SweepRo
   return to_json(value, 0) + "\n";
 }
 
-const SweepRow& row_of(const SweepHeader& header, const std::vector<std::optional<SweepRow>>& rows,
-                       std::size_t point) {
+const SweepRow& row_of(const SweepHeader& header, const std::vector<std::optional<SweepRow>>& rows, std::size_t point) {
   const std::optional<SweepRow>& row = rows[header.grid.representative(point)];
   if (!row) throw InternalError("sweep: point " + std::to_string(point) + " has no result");
   return *row;
@@ -76,7 +75,8 @@ std::string hdf5_text(const SweepHeader& header, const std::vector<std::optional
   table.attributes = {{"title", header.name}, {"program", "podsim " + header.program}, {"scenario", header.scenario}};
   for (const SweepAxis& axis : header.grid.axes()) table.axes.push_back(table_axis(axis));
   const std::vector<SweepColumn>& columns = sweep_columns();
-  for (const SweepColumn& column : columns) table.numbers.push_back({column.name, column.units, column.description, {}});
+  for (const SweepColumn& column : columns)
+    table.numbers.push_back({column.name, column.units, column.description, {}});
   table.texts = {{"bottleneck", "what limits the throughput", {}}, {"error", "why the point cannot run", {}}};
   for (std::size_t point = 0; point < header.grid.points(); ++point) {
     const SweepRow& row = row_of(header, rows, point);
@@ -128,7 +128,8 @@ SweepFormat sweep_format(const std::string& output) {
   if (output == "-" || suffix == ".csv") return SweepFormat::Csv;
   if (suffix == ".jsonl") return SweepFormat::JsonLines;
   if (suffix == ".h5") return SweepFormat::Hdf5;
-  throw UserError("-o " + output, "the suffix says no format", "use .csv, .jsonl or .h5, or - for CSV on standard output");
+  throw UserError("-o " + output, "the suffix says no format",
+                  "use .csv, .jsonl or .h5, or - for CSV on standard output");
 }
 
 std::string sweep_text(const SweepHeader& header, const std::vector<std::optional<SweepRow>>& rows,

@@ -101,8 +101,9 @@ Hdf5Group::Hdf5Group(hid_t file, const std::string& name) : name_(name) {
   const PropertyHandle properties(H5Pcreate(H5P_GROUP_CREATE), "make properties");
   set_order(properties.get());
   check(H5Pset_obj_track_times(properties.get(), false), "switch times off");
-  group_ =
-      GroupHandle(H5Gcreate2(file, name.c_str(), H5P_DEFAULT, properties.get(), H5P_DEFAULT), "make group " + name);
+  group_ = name == "/" ? GroupHandle(H5Gopen2(file, "/", H5P_DEFAULT), "open the root group")
+                       : GroupHandle(H5Gcreate2(file, name.c_str(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+                                     "make group " + name);
 }
 
 Hdf5Group::Layout Hdf5Group::layout(const std::string& name, const std::vector<std::string>& axes,
@@ -253,6 +254,8 @@ std::vector<char> Hdf5Builder::image() const {
 }
 
 template void Hdf5Group::axis<double>(const std::string&, std::span<const double>, std::string_view, std::string_view);
+template void Hdf5Group::axis<std::int64_t>(const std::string&, std::span<const std::int64_t>, std::string_view,
+                                            std::string_view);
 template void Hdf5Group::column<double>(const std::string&, const std::vector<std::string>&, std::span<const double>,
                                         std::string_view, std::string_view);
 template void Hdf5Group::column<float>(const std::string&, const std::vector<std::string>&, std::span<const float>,

@@ -14,6 +14,7 @@ namespace podsim {
 
 class Hdf5Group {
  public:
+  // "/" is the root group, which is there already.
   Hdf5Group(hid_t file, const std::string& name);
 
   // A dimension scale with its coordinates. Columns refer to it by name.
