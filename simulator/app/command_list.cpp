@@ -11,6 +11,7 @@
 #include "simulator/app/describe.hpp"
 #include "simulator/app/scenario_options.hpp"
 #include "simulator/config/ipu_config.hpp"
+#include "simulator/config/json.hpp"
 #include "simulator/core/error.hpp"
 #include "topology/collectives.hpp"
 #include "workloads/workload.hpp"
@@ -78,6 +79,46 @@ void describe_pod(const std::string& name) {
   std::cout << describe(topology) << "\n" << describe_parameters(topology.parameters());
 }
 
+// Every option of a scenario as one JSON Schema. Options of plugins are open: they depend on the model and schedule.
+Value scenario_schema() {
+  Value schema;
+  for (const OptionGroup& group : scenario_option_groups()) {
+    if (group.path.empty()) {
+      schema = options_schema(group.options);
+      continue;
+    }
+    const auto dot = group.path.find('.');
+    if (dot != std::string::npos) continue;
+    Value part = options_schema(group.options);
+    if (group.path == "workload") part.erase("additionalProperties");
+    schema.member("properties").set(group.path, std::move(part));
+  }
+  schema.set("$schema", "https://json-schema.org/draft/2020-12/schema");
+  schema.set("title", "podsim scenario");
+  return schema;
+}
+
+std::string scenario_markdown() {
+  std::string text = "# Scenario options\n\nWritten by `podsim describe markdown`; do not edit.\n";
+  for (const OptionGroup& group : scenario_option_groups()) {
+    text += "\n## " + (group.path.empty() ? std::string("Top level") : "`" + group.path + "`") + "\n\n" + group.help +
+            "\n\n" + markdown_options(group.options);
+  }
+  text +=
+      "\n## `ipu_config`\n\nAs in optimum-graphcore's ipu_config.json.\n\n" + markdown_options(ipu_config_options());
+  for (const Workload* workload : workloads()) {
+    if (workload->options().empty()) continue;
+    text += "\n## `workload` with model `" + workload->name() + "`\n\n" + workload->description() + "\n\n" +
+            markdown_options(workload->options());
+  }
+  for (const Schedule* schedule : schedules()) {
+    if (schedule->options().empty()) continue;
+    text += "\n## `schedule." + schedule->name() + "`\n\n" + schedule->description() + "\n\n" +
+            markdown_options(schedule->options());
+  }
+  return text;
+}
+
 void describe_thing(const std::string& kind, const std::string& name) {
   const std::string where = "describe " + kind;
   if (kind == "scenario") {
@@ -86,6 +127,10 @@ void describe_thing(const std::string& kind, const std::string& name) {
       std::cout << (group.path.empty() ? "(top level)" : group.path) << ": " << group.help << "\n"
                 << describe_options(group.options) << "\n";
     }
+  } else if (kind == "schema") {
+    std::cout << to_json(scenario_schema()) << "\n";
+  } else if (kind == "markdown") {
+    std::cout << scenario_markdown();
   } else if (kind == "ipu_config") {
     std::cout << describe_options(ipu_config_options());
   } else if (kind == "schedule") {
@@ -115,15 +160,19 @@ void add_describe_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("describe", "Describe one thing and all of its options");
   const auto kind = std::make_shared<std::string>();
   const auto name = std::make_shared<std::string>();
-  command->add_option("KIND", *kind, "chip, ipu_config, pod, scenario, schedule or workload")
+  command
+      ->add_option("KIND", *kind,
+                   "chip, ipu_config, pod, scenario, schedule or workload; schema: JSON Schema of scenarios; "
+                   "markdown: all options as tables")
       ->required()
-      ->check(CLI::IsMember({"chip", "ipu_config", "pod", "scenario", "schedule", "workload"}));
+      ->check(CLI::IsMember({"chip", "ipu_config", "markdown", "pod", "scenario", "schedule", "schema", "workload"}));
   command->add_option("NAME", *name, "Which one (see 'podsim list')");
   command->footer(
       "Examples:\n  podsim describe schedule pipelined\n  podsim describe scenario host\n"
       "  podsim describe chip bow");
   command->callback([kind, name] {
-    if (name->empty() && *kind != "scenario" && *kind != "ipu_config") {
+    const bool one_of_many = *kind == "chip" || *kind == "pod" || *kind == "schedule" || *kind == "workload";
+    if (name->empty() && one_of_many) {
       throw UserError("describe " + *kind, "a name is missing", "see 'podsim list " + *kind + "s'");
     }
     describe_thing(*kind, *name);

@@ -14,4 +14,9 @@ namespace podsim {
 // A line for each parameter: name, value, unit, range, confidence, source.
 [[nodiscard]] std::string describe_parameters(const ParameterSet& parameters);
 
+// The same as a Markdown table.
+[[nodiscard]] std::string markdown_options(const std::vector<Option>& options);
+// JSON Schema (2020-12) of an object with these options; nothing else may be in it.
+[[nodiscard]] Value options_schema(const std::vector<Option>& options);
+
 }  // namespace podsim
