@@ -43,7 +43,7 @@ class Collectives {
   };
   [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
   [[nodiscard]] std::vector<Group>& groups() { return groups_; }
-  [[nodiscard]] std::size_t starting() const { return starting_.size(); }
+  [[nodiscard]] const std::vector<int>& starting() const { return starting_; }
 
  private:
   void conduct(Group& group, Process& conductor);

@@ -49,6 +49,7 @@ class Exchanges {
   };
   [[nodiscard]] const std::vector<Pattern*>& patterns() const { return patterns_; }
 
+  // What has met so far; part of the state that fast-forward compares.
   struct Meeting {
     std::size_t size = 0;
     std::size_t arrived = 0;
@@ -60,6 +61,10 @@ class Exchanges {
     std::vector<const Exchange*> exchanges;  // by local IPU
     Pattern* last = nullptr;
   };
+
+  [[nodiscard]] const std::vector<Meeting>& meetings() const { return meetings_; }
+  [[nodiscard]] const std::vector<Meeting>& ladders() const { return ladders_; }
+  [[nodiscard]] const Meeting& world() const { return world_; }
 
  private:
   MeetingTimes meet_without_copies(Meeting& meeting, Ipu& ipu);

@@ -33,6 +33,7 @@ struct Kernel::SimGrid {
   std::unique_ptr<simgrid::s4u::Engine> engine;
   std::optional<RouteZone> zone;
   std::vector<simgrid::s4u::ActorPtr> actors;
+  std::vector<simgrid::s4u::SemaphorePtr> signals;  // of the actors
   std::vector<simgrid::s4u::CommPtr> flows;
   std::vector<FlowId> free_flows;
   std::exception_ptr failure;
@@ -67,7 +68,8 @@ void Kernel::spawn(Process& process, int vertex, const std::string& name, std::f
     }
   };
   simgrid_->actors.push_back(simgrid::s4u::Actor::create(name, simgrid_->zone->host(vertex), wrapped));
-  process.actor = simgrid_->actors.back().get();
+  simgrid_->signals.push_back(simgrid::s4u::Semaphore::create(0));
+  process.signal = simgrid_->signals.back().get();
 }
 
 bool Kernel::run() {
@@ -93,7 +95,7 @@ void Kernel::block(Process& self, int phase) {
   ++activities_;
   self.wait = Wait::Blocked;
   self.phase = phase;
-  simgrid::s4u::this_actor::suspend();
+  self.signal->acquire();
   self.wait = Wait::None;
   self.woken = false;
 }
@@ -103,14 +105,14 @@ void Kernel::yield() { simgrid::s4u::this_actor::yield(); }
 void Kernel::wake(Process& other) {
   if (other.wait != Wait::Blocked || other.woken) return;
   other.woken = true;
-  other.actor->resume();
+  other.signal->release();
 }
 
 void Kernel::wake_all(std::span<Process* const> others) {
   if (others.empty()) return;
   for (Process* other : others) other->woken = true;
   simgrid::kernel::actor::simcall_answered([others] {
-    for (Process* other : others) other->actor->resume();
+    for (Process* other : others) other->signal->release();
   });
 }
 

@@ -63,12 +63,12 @@ void RemoteMemory::move(Ipu& ipu, const Route& route) {
 
 void RemoteMemory::wait(Ipu& ipu) {
   double end = ipu.background_end;
-  for (std::size_t i = 0; i < ipu.background.size(); ++i) {
-    const Ipu::Background background = ipu.background[i];
+  while (!ipu.background.empty()) {
+    const Ipu::Background background = ipu.background.front();
+    ipu.background.erase(ipu.background.begin());
     ipu.background_end = end =
         std::max(end, kernel_.finish_flow(ipu.process, background.flow, kRemoteWait) + background.latency_seconds);
   }
-  ipu.background.clear();
   ipu.timeline.spend(State::RemoteMemory, end);
 }
 

@@ -46,7 +46,8 @@ Simulation::Simulation(const Topology& topology, const Program& program, const R
       memory_(topology, program, kernel_),
       streams_(topology, program, codes_, kernel_, settings.record_intervals),
       calls_(topology, program, kernel_, streams_),
-      interpreter_({program_, kernel_, exchanges_, collectives_, memory_, calls_, streams_}) {
+      parts_{program_, kernel_, exchanges_, collectives_, memory_, calls_, streams_},
+      interpreter_(parts_) {
   exchanges_.register_links(link_users_);
   collectives_.register_links(link_users_);
   memory_.register_links(link_users_);
@@ -72,6 +73,10 @@ Trace Simulation::run() {
   calls_.spawn(executions(codes_.front(), OpKind::HostCall));
   spawn_ipus();
   streams_.spawn();
+  if (settings_.fast_forward && !streams_.random()) {
+    fast_forward_.emplace(parts_, ipus_, interpreter_);
+    interpreter_.on_iteration([this](Ipu& ipu) { fast_forward_->boundary(ipu); });
+  }
   if (settings_.progress) interpreter_.on_exchange([this](Ipu& ipu) { report_progress(ipu); });
   const bool complete = kernel_.run();
   const bool all_finished = std::all_of(ipus_.begin(), ipus_.end(), [](const Ipu& ipu) { return ipu.finished; });
@@ -112,11 +117,14 @@ std::vector<LinkUse> Simulation::link_uses() const {
 
 Trace Simulation::collect() {
   Trace trace;
-  build_timelines(ipus_, program_.ipus_per_replica, {}, trace);
+  const std::vector<Skip> skips = fast_forward_ ? fast_forward_->skips() : std::vector<Skip>{};
+  build_timelines(ipus_, program_.ipus_per_replica, skips, trace);
   trace.update_ends = interpreter_.update_ends().times();
   trace.run_ends = interpreter_.run_ends().times();
   trace.links = link_uses();
   trace.queues = std::move(streams_.samples());
+  const TraceClock clock(skips);
+  for (QueueSample& sample : trace.queues) sample.time = clock(sample.time);
   trace.amp_flops = interpreter_.amp_flops();
   trace.activities = kernel_.activities();
   return trace;

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "simulator/engine/collectives.hpp"
 #include "simulator/engine/exchange.hpp"
+#include "simulator/engine/fast_forward.hpp"
 #include "simulator/engine/host_calls.hpp"
 #include "simulator/engine/host_streams.hpp"
 #include "simulator/engine/interpreter.hpp"
@@ -41,8 +43,10 @@ class Simulation {
   RemoteMemory memory_;
   HostStreams streams_;
   HostCalls calls_;
+  Machinery parts_;
   Interpreter interpreter_;
   std::deque<Ipu> ipus_;  // by index in the pod
+  std::optional<FastForward> fast_forward_;
   double reported_share_ = 0;
 };
 

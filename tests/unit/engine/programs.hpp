@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "simulator/config/json.hpp"
+#include "simulator/core/error.hpp"
 #include "simulator/engine/run.hpp"
 #include "simulator/program/program.hpp"
 #include "simulator/trace/verify.hpp"
