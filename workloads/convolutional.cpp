@@ -33,7 +33,8 @@ std::vector<Option> norm_options(const std::string& default_norm, std::int64_t d
   norm.choices = {"batch", "group"};
   return {norm,
           {"norm_groups", OptionType::Integer, Value(default_groups), "Groups of channels of a group norm.", 1},
-          {"norm_span", OptionType::Integer, Value(1), "Replicas that share the statistics of a batch norm.", 1}};
+          {"norm_span", OptionType::Integer, Value(1), "Replicas that share the statistics of a batch norm.", 1},
+          checkpoints_option()};
 }
 
 NormChoice read_norm(const Options& options) {

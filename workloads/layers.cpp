@@ -38,6 +38,11 @@ ConvolutionLayer square_convolution(std::int64_t channels, std::int64_t kernel, 
   return {channels, kernel, kernel, stride, padding, padding, groups, false};
 }
 
+Option checkpoints_option() {
+  return {"checkpoints", OptionType::Texts, Value(Value::Array{}),
+          "Operators, or blocks for their last operator, whose outputs recomputation \"named\" keeps."};
+}
+
 LayerBuilder::LayerBuilder(std::string model, const WorkloadRequest& request)
     : request_(request), workload_(std::make_unique<WorkloadGraph>()) {
   workload_->model = std::move(model);
@@ -273,7 +278,38 @@ LayerBuilder::Vertex LayerBuilder::cross_entropy(const std::string& name, Vertex
   return loss(name + "/loss", {softmax(name + "/softmax", logits), labels});
 }
 
+// An operator by its name, else the last operator of the block with that name.
+void LayerBuilder::mark_checkpoint(const std::string& name) {
+  std::vector<std::string> known;
+  Operator* found = nullptr;
+  for (const Vertex vertex : boost::make_iterator_range(boost::vertices(workload_->graph))) {
+    Operator& op = at(vertex);
+    const std::string& block = workload_->blocks[static_cast<std::size_t>(op.block)].name;
+    if (op.kind == OperatorKind::Input) continue;
+    if (op.name == name || block == name) found = &op;
+    known.push_back(op.name);
+  }
+  if (found != nullptr) {
+    found->checkpoint = true;
+    return;
+  }
+  for (const Block& block : workload_->blocks) known.push_back(block.name);
+  const std::string nearest = nearest_name(name, known);
+  throw UserError(request_.options.where("checkpoints"), "no operator or block \"" + name + "\"",
+                  nearest.empty() ? "a block is, for instance, \"" + workload_->blocks.back().name + "\""
+                                  : "did you mean \"" + nearest + "\"?");
+}
+
+void LayerBuilder::mark_checkpoints() {
+  const Value::Object& values = request_.options.values();
+  const bool declared =
+      std::any_of(values.begin(), values.end(), [](const auto& entry) { return entry.first == "checkpoints"; });
+  if (!declared) return;
+  for (const std::string& name : request_.options.texts("checkpoints")) mark_checkpoint(name);
+}
+
 std::unique_ptr<WorkloadGraph> LayerBuilder::finish() {
+  mark_checkpoints();
   workload_->validate();
   return std::move(workload_);
 }

@@ -39,6 +39,9 @@ struct PoolLayer {
   bool maximum = true;
 };
 
+// Option "checkpoints", which LayerBuilder::finish() applies where a workload declares it.
+[[nodiscard]] Option checkpoints_option();
+
 // Adds layers to a graph, block after block. Layers return the vertex of their last operator, whose first output is
 // the layer's. Operators that no trainable weight feeds are marked as not differentiable.
 class LayerBuilder {
@@ -89,10 +92,12 @@ class LayerBuilder {
   [[nodiscard]] WorkloadGraph& graph() { return *workload_; }
   [[nodiscard]] std::string full_name(const std::string& name) const { return prefix_ + "/" + name; }
 
-  // Checks the graph and hands it over.
+  // Marks the checkpoints of the option "checkpoints", checks the graph and hands it over.
   [[nodiscard]] std::unique_ptr<WorkloadGraph> finish();
 
  private:
+  void mark_checkpoints();
+  void mark_checkpoint(const std::string& name);
   [[nodiscard]] Weight weight(const std::string& name, std::int64_t elements) const;
   Vertex norm(const std::string& name, Vertex x, OperatorKind kind, const NormShape& shape, std::int64_t channels);
   Vertex bias(const std::string& name, Vertex x, std::int64_t elements);

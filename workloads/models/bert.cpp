@@ -218,7 +218,8 @@ class BertWorkload final : public Workload {
         {"sequence_length", OptionType::Integer, 128, "Tokens of a sequence or pack.", 1},
         masked,
         {"sequences_per_pack", OptionType::Integer, 1,
-         "Most sequences in a pack; above 1, masks are made per pack and there are as many next-sentence labels.", 1}};
+         "Most sequences in a pack; above 1, masks are made per pack and there are as many next-sentence labels.", 1},
+        checkpoints_option()};
   }
   [[nodiscard]] std::unique_ptr<WorkloadGraph> build(const WorkloadRequest& request) const override {
     const Bert bert = read_bert(request);

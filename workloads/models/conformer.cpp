@@ -181,7 +181,8 @@ class ConformerWorkload final : public Workload {
             {"frames", OptionType::Integer, 1220, "Feature frames of a padded utterance.", 7},
             {"mels", OptionType::Integer, 80, "Mel bins of a frame.", 7},
             {"target_length", OptionType::Integer, 48, "Units of a padded transcript.", 1},
-            {"dropout", OptionType::Number, 0.1, "Dropout probability outside attention.", 0, 0.99}};
+            {"dropout", OptionType::Number, 0.1, "Dropout probability outside attention.", 0, 0.99},
+            checkpoints_option()};
   }
   [[nodiscard]] std::unique_ptr<WorkloadGraph> build(const WorkloadRequest& request) const override;
 };

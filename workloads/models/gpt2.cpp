@@ -80,7 +80,7 @@ class Gpt2Workload final : public Workload {
   [[nodiscard]] std::vector<Option> options() const override {
     Option variant{"variant", OptionType::Choice, {}, "Published size, where no config is given (small, then)."};
     variant.choices = {"small", "medium", "large", "xl"};
-    return {variant, {"sequence_length", OptionType::Integer, 1024, "Tokens of a sequence.", 1}};
+    return {variant, {"sequence_length", OptionType::Integer, 1024, "Tokens of a sequence.", 1}, checkpoints_option()};
   }
   [[nodiscard]] std::unique_ptr<WorkloadGraph> build(const WorkloadRequest& request) const override {
     const Gpt2 gpt = read_gpt2(request);

@@ -72,6 +72,17 @@ Operator profiled_stage(const Options& options, std::size_t stage, bool training
   return op;
 }
 
+// Real data is prepared by the host even where it has no bytes.
+Operator host_input(const Options& options) {
+  Operator op;
+  op.name = "input";
+  op.kind = OperatorKind::Input;
+  op.input_role = InputRole::Sample;
+  op.differentiable = false;
+  op.outputs = {{op.name, {options.integer("input_bytes")}, ElementType::Int8}};
+  return op;
+}
+
 Option per_stage(const char* name, const char* help, double upper = 1e9) {
   Option option{name, OptionType::Numbers, Value(Value::Array{Value(0.0)}), help, 0};
   option.maximum = upper;
@@ -100,6 +111,8 @@ class StageTimesWorkload final : public Workload {
             per_stage(kPerStage[2], "Recomputation before the backward pass, seconds."),
             per_stage(kPerStage[3], "Activations sent to the next stage for a micro-batch, bytes.", 1e15),
             per_stage(kPerStage[4], "fp16 weights of the stage, bytes; their gradients are all-reduced.", 1e15),
+            {"input_bytes", OptionType::Integer, 0,
+             "Data of a micro-batch from the host, bytes, read by the first stage (with real data).", 0, 1e15},
             per_stage(kPerStage[5], "Optimiser step of the stage, seconds, once per weight update."),
             {"ipu", OptionType::Integers, {}, "IPU of each stage; stage k is on IPU k where not given.", 0, 65535},
             count};
@@ -112,6 +125,7 @@ class StageTimesWorkload final : public Workload {
     const std::vector<std::int64_t> ipus =
         request.options.has("ipu") ? request.options.integers("ipu") : std::vector<std::int64_t>{};
     std::vector<WorkloadGraph::Vertex> previous;
+    if (!request.synthetic_data) previous = {workload->add(host_input(request.options))};
     for (std::size_t stage = 0; stage < stages; ++stage) {
       const int ipu = ipus.empty() ? -1 : static_cast<int>(ipus[stage]);
       workload->blocks.push_back({"stage" + std::to_string(stage), BlockRole::Layer, -1, ipu});

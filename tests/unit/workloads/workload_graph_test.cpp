@@ -230,6 +230,18 @@ TEST(Registry, EveryWorkloadBuildsWithItsDefaults) {
   }
 }
 
+// An operator, or the last one of a block; ViT's published recompute_mid_layers name such tensors.
+TEST(Checkpoints, AreMarkedByNameOfOperatorOrBlock) {
+  const auto graph = build("vit", {.options = R"({"checkpoints": ["encoder/1/ffn", "encoder/4/attention/softmax"]})"});
+  EXPECT_TRUE(test::operator_named(*graph, "encoder/1/ffn/residual").checkpoint);
+  EXPECT_TRUE(test::operator_named(*graph, "encoder/4/attention/softmax").checkpoint);
+  EXPECT_FALSE(test::operator_named(*graph, "encoder/1/ffn/down").checkpoint);
+  EXPECT_THAT(
+      message_of([] { static_cast<void>(build("resnet50", {.options = R"({"checkpoints": ["stage1/blok0"]})"})); }),
+      HasSubstr("options.json:/checkpoints|no operator or block \"stage1/blok0\"|did you mean "
+                "\"stage1/block0\"?"));
+}
+
 TEST(Optimizers, HaveTheStatesOfTheirUpdateRules) {
   for (const auto& [name, states, norms] :
        {std::tuple{"sgd", 0, 0}, {"momentum", 1, 0}, {"adam", 2, 0}, {"adamw", 2, 0}, {"lamb", 2, 2}, {"lars", 1, 2}}) {
