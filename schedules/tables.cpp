@@ -120,7 +120,7 @@ void Tables::add_streams() {
   for (const bool input : {true, false}) {
     for (const Stage& stage : model_.stages) {
       for (const HostTensor& tensor : input ? stage.host_inputs : stage.host_results) {
-        if (tensor.bytes <= 0) continue;
+        if (tensor.bytes <= 0 && !input) continue;  // an input without bytes still has to be prepared
         program_.streams.push_back({scheme_.ipu_of_stage[static_cast<std::size_t>(stage.index)], stage.index, input,
                                     tensor.label, tensor.bytes, tensor.name});
       }

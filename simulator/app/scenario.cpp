@@ -138,6 +138,13 @@ void read_partition(Scenario& scenario, const Value& value, const Value& ipu_con
   }
 }
 
+// IPUs that the split asks for, where it does: workloads without a size of their own follow it.
+int pipeline_ipus(const PartitionRequest& request) {
+  if (request.pipeline_depth > 0) return request.pipeline_depth;
+  if (!request.layers_per_ipu.empty()) return static_cast<int>(request.layers_per_ipu.size());
+  return request.ipus_per_replica;
+}
+
 void read_locations(Scenario& scenario, const Value& value) {
   const std::vector<std::pair<std::string, VariableLocation*>> classes = {
       {"activations", &scenario.execution.activations},
@@ -380,6 +387,7 @@ Scenario read_scenario(Value source, const fs::path& folder) {
   read_schedule(scenario, null_or(top, "schedule"));
   read_ipu_options(scenario, ipu_config, workload);
   read_partition(scenario, null_or(top, "partition"), ipu_config);
+  scenario.workload_request.pipeline_ipus = pipeline_ipus(scenario.partition);
   read_execution(scenario, null_or(top, "execution"));
   read_host(scenario, null_or(top, "host"));
   read_io_overlap(scenario, null_or(top, "execution"));

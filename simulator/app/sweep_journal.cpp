@@ -72,7 +72,8 @@ SweepJournal::SweepJournal(fs::path folder, SweepHeader header, Ranks ranks, boo
   std::error_code error;
   fs::create_directory(folder_, error);
   if (!fs::is_directory(folder_)) {
-    throw UserError(folder_.string(), "cannot be made: " + (error ? error.message() : "a file has this name"),
+    throw UserError(folder_.string(),
+                    "cannot be made: " + (fs::exists(folder_) ? "a file has this name" : error.message()),
                     "write the output to another folder");
   }
   {
@@ -118,7 +119,7 @@ bool SweepJournal::join(const Value& stored, bool resume) {
   const bool written = bytes_->get(found.grid.points()) == kDone;
   if (written && !resume) return false;
   if (!other.empty()) {
-    throw UserError(folder_.string(), "belongs to another sweep: " + other + " differs",
+    throw UserError(folder_.string(), "belongs to another sweep: it differs in " + other,
                     "remove it, or write to another output");
   }
   if (!resume) {

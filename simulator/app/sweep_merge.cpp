@@ -50,7 +50,7 @@ void merge_parts(const std::string& output, const std::vector<std::string>& part
       rows.resize(header->grid.points());
     }
     if (const std::string other = difference(*header, part.header); !other.empty()) {
-      throw UserError(file, "belongs to another sweep than " + parts.front() + ": " + other + " differs",
+      throw UserError(file, "belongs to another sweep than " + parts.front() + ": it differs in " + other,
                       "merge parts of one sweep");
     }
     add_part(part, rows);
