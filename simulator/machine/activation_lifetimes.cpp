@@ -67,6 +67,7 @@ std::vector<ActivationLifetime> activation_lifetimes(const std::vector<Operator>
       tensors.emplace_back();
       tensors.back().name = tensor.name;
       tensors.back().bytes = static_cast<double>(tensor.bytes());
+      tensors.back().type = tensor.type;
       tensors.back().producer = producer;
     }
     return tensors[place->second];

@@ -11,6 +11,7 @@ namespace podsim {
 struct ActivationLifetime {
   std::string name;
   double bytes = 0;
+  ElementType type = ElementType::Float16;
   int producer = -1;         // index of the operator; -1: an input of the stage
   int last_reader = -1;      // in the forward pass; -1: leaves the stage
   int backward_reader = -1;  // the last backward pass (smallest index) that reads it; -1: none

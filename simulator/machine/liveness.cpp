@@ -163,19 +163,26 @@ class Walk {
 double stash_bytes(const StageMemory& stage, const MemoryRequest& request) {
   if (!request.training) return 0;
   const std::vector<Operator>& operators = *stage.operators;
-  double bytes = stage.stage_input_bytes;
-  double element = 2;
-  for (const ActivationLifetime& tensor : activation_lifetimes(operators)) {
-    if (tensor.producer < 0) continue;
-    const Operator& op = operators[static_cast<std::size_t>(tensor.producer)];
+  // Checkpoints in fewer bytes: floating-point ones only, token ids stay.
+  const auto share = [&request](ElementType type) {
+    const bool floating = type == ElementType::Float16 || type == ElementType::Float32;
+    if (request.stash_bytes_per_element == 0 || !floating) return 1.0;
+    return std::min(1.0, static_cast<double>(request.stash_bytes_per_element) / static_cast<double>(bytes_of(type)));
+  };
+  double bytes = 0;
+  const ActivationLifetime* largest_input = nullptr;
+  const std::vector<ActivationLifetime> tensors = activation_lifetimes(operators);
+  for (const ActivationLifetime& tensor : tensors) {
+    if (tensor.producer < 0) {
+      if (largest_input == nullptr || tensor.bytes > largest_input->bytes) largest_input = &tensor;
+      continue;
+    }
     const bool kept = request.recomputation == Recomputation::None
                           ? tensor.backward_reader >= 0
                           : is_checkpoint(operators, static_cast<std::size_t>(tensor.producer), request.recomputation);
-    if (kept) bytes += tensor.bytes;
-    if (!op.outputs.empty()) element = static_cast<double>(bytes_of(op.outputs.front().type));
+    if (kept) bytes += tensor.bytes * share(tensor.type);
   }
-  if (request.stash_bytes_per_element == 0) return bytes;
-  return bytes * std::min(1.0, static_cast<double>(request.stash_bytes_per_element) / element);
+  return bytes + stage.stage_input_bytes * (largest_input == nullptr ? 1.0 : share(largest_input->type));
 }
 
 StageLiveness liveness_of(const StageMemory& stage, const MemoryRequest& request) { return Walk(stage, request).run(); }

@@ -310,13 +310,15 @@ PlannedContraction Planner::plan(const Contraction& contraction) const {
   }
   for (const std::int64_t steps : kSerialSteps) {
     for (PlannedContraction form : forms) {
-      form.plan.serial_columns = contraction.serial_columns * steps;
-      form.plan.serial_inner = contraction.serial_inner;
-      if (form.plan.serial_columns <= contraction.columns) search(form, best, smallest);
-      if (steps == 1) continue;
-      form.plan.serial_columns = contraction.serial_columns;
-      form.plan.serial_inner = contraction.serial_inner * steps;
-      if (form.plan.serial_inner <= contraction.inner) search(form, best, smallest);
+      for (const std::int64_t columns : kSerialSteps) {
+        if (steps % columns != 0) continue;
+        form.plan.serial_columns = contraction.serial_columns * columns;
+        form.plan.serial_inner = contraction.serial_inner * (steps / columns);
+        if (form.plan.serial_columns > form.contraction.columns || form.plan.serial_inner > form.contraction.inner) {
+          continue;
+        }
+        search(form, best, smallest);
+      }
     }
     if (std::isfinite(best.estimated_cycles)) return best;
   }
