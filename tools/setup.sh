@@ -83,7 +83,7 @@ build_target() {
   if [[ -f $build/CMakeCache.txt ]] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt"; then
     fresh=(--fresh)
   fi
-  say "building in $build (the first time takes minutes)"
+  if [[ -f $stamp ]]; then say "building what changed"; else say "building in $build (the first time takes minutes)"; fi
   # shellcheck disable=SC2086 # PODSIM_CMAKE_OPTIONS is a list
   logged "$build/configure.log" cmake "${fresh[@]}" -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@" \
     ${PODSIM_CMAKE_OPTIONS:-} || return 1
