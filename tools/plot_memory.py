@@ -16,6 +16,7 @@ PARTS = ("ipus", "tiles", "map", "liveness")
 KIB, MIB = 1024.0, 1024.0 * 1024.0
 MAP_ROWS = 64
 COLUMNS = 4
+LIVENESS_COLUMNS = 2
 
 
 def arguments():
@@ -51,14 +52,17 @@ class Memory:
         return [i for i in range(len(self.categories)) if self.bytes[:, i, :].any()]
 
 
-def colours(plt, memory):
-    """Blues and greens for what is always live, warm colours for the rest."""
-    cool, warm = plt.get_cmap("GnBu_r"), plt.get_cmap("YlOrRd_r")
+# Blues, greens and yellows for what is always live, warm colours for the rest; by place among their kind.
+ALWAYS_LIVE_COLOURS = ("#1f4e79", "#2e86c1", "#85c1e9", "#117a65", "#58d68d", "#a9dfbf", "#9a7d0a", "#d4ac0d", "#f7dc6f",
+                       "#aeb6bf")
+PEAK_COLOURS = ("#c0392b", "#e67e22", "#af7ac5", "#f5b7b1")
+
+
+def colours(memory):
     chosen = {}
-    for always, scale in ((True, cool), (False, warm)):
-        members = [i for i in memory.present() if memory.always_live[i] == always]
-        for place, index in enumerate(members):
-            chosen[index] = scale(0.1 + 0.65 * place / max(1, len(members) - 1) if len(members) > 1 else 0.3)
+    for always, palette in ((True, ALWAYS_LIVE_COLOURS), (False, PEAK_COLOURS)):
+        members = [i for i in range(len(memory.categories)) if memory.always_live[i] == always]
+        chosen.update({index: palette[place % len(palette)] for place, index in enumerate(members)})
     return chosen
 
 
@@ -125,39 +129,45 @@ def draw_map(figure, area, memory, ipus):
     figure.colorbar(image, ax=made, fraction=0.02, pad=0.015).set_label("tile memory used [%]", fontsize=8)
 
 
-def draw_liveness(axes, plt, memory, ipus):
-    shades = plt.get_cmap("tab10")
+def draw_liveness(figure, area, memory, ipus):
+    columns = min(LIVENESS_COLUMNS, len(ipus))
+    grid = area.subgridspec(math.ceil(len(ipus) / columns), columns, wspace=0.1, hspace=0.55)
+    top = 1.12 * max(memory.limit.max(), memory.peak.max()) / KIB
     for place, ipu in enumerate(ipus):
-        chosen = memory.step_ipu == ipu
-        steps = (memory.always_live_bytes[ipu] + memory.step_bytes[chosen]) / KIB
-        axes.stairs(steps, [i / max(1, len(steps)) for i in range(len(steps) + 1)], baseline=None,
-                    color=shades(place % 10), linewidth=1.3,
-                    label=f"IPU {ipu} ({len(steps)} steps)")
-        axes.axhline(memory.always_live_bytes[ipu] / KIB, color=shades(place % 10), linewidth=0.7, linestyle=":")
-        if len(steps):
-            peak = int(steps.argmax())
-            name = [n for n, c in zip(memory.step_names, chosen) if c][peak]
-            axes.plot((peak + 0.5) / len(steps), steps[peak], "o", color=shades(place % 10), markersize=4)
-            axes.annotate(name, ((peak + 0.5) / len(steps), steps[peak]), xytext=(4, 3 + 7 * (place % 3)),
-                          textcoords="offset points", fontsize=6.5, color=shades(place % 10))
-    limit = memory.limit[list(ipus)].max()
-    if limit > 0:
-        axes.axhline(limit / KIB, color="black", linewidth=1)
-    axes.set(xlim=(0, 1), ylim=(0, None), xlabel="progress of the program (share of its steps)", ylabel="fullest tile [KiB]",
-             title="Live bytes over the program (dotted: always live, line: what there is)")
-    axes.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        axes = figure.add_subplot(grid[place // columns, place % columns])
+        chosen = [i for i, other in enumerate(memory.step_ipu) if other == ipu]
+        always = memory.always_live_bytes[ipu] / KIB
+        edges = range(len(chosen) + 1)
+        steps = always + memory.step_bytes[chosen] / KIB
+        if len(chosen):
+            pt.step_area(axes, edges, 0 * steps, 0 * steps + always, facecolor="#a9cce3", linewidth=0)
+            pt.step_area(axes, edges, 0 * steps + always, steps, facecolor="#e67e22", linewidth=0)
+            annotate_peak(axes, steps, memory.step_names[chosen[int(steps.argmax())]])
+        if memory.limit[ipu] > 0:
+            axes.axhline(memory.limit[ipu] / KIB, color="black", linewidth=1)
+        axes.set(xlim=(0, max(1, len(chosen))), ylim=(0, top), xlabel="step of the program",
+                 ylabel="fullest tile [KiB]" if place % columns == 0 else "")
+        axes.set_title(f"IPU {ipu}: live bytes (blue: always; line: what there is)", fontsize=9)
+
+
+def annotate_peak(axes, steps, name):
+    peak = int(steps.argmax())
+    right = peak > len(steps) / 2
+    axes.plot(peak + 0.5, steps[peak], "o", color="#c0392b", markersize=3)
+    axes.annotate(f"{name}: {steps[peak]:,.0f} KiB", (peak + 0.5, steps[peak]), xytext=(-5 if right else 5, 4),
+                  textcoords="offset points", fontsize=7, ha="right" if right else "left", color="#c0392b")
 
 
 def draw(trace, memory, options, parts, ipus):
     plt = pt.pyplot()
     rows = math.ceil(len(ipus) / COLUMNS)
     map_rows = math.ceil(len(ipus) / (2 * COLUMNS))
-    heights = {"ipus": 3.0, "tiles": 2.3 * rows, "map": 2.2 * map_rows, "liveness": 2.8}
+    heights = {"ipus": 3.0, "tiles": 2.3 * rows, "map": 2.2 * map_rows, "liveness": 2.1 * math.ceil(len(ipus) / LIVENESS_COLUMNS)}
     height = 0.6 + sum(heights[part] + 0.6 for part in parts)
     figure = plt.figure(figsize=(13, height))
     figure.subplots_adjust(top=1 - 0.75 / height, bottom=0.5 / height)
     grid = figure.add_gridspec(len(parts), 1, height_ratios=[heights[part] for part in parts], hspace=0.5)
-    palette = colours(plt, memory)
+    palette = colours(memory)
     for row, part in enumerate(parts):
         if part == "tiles":
             draw_tiles(figure, grid[row, 0], memory, ipus, palette)
@@ -166,7 +176,7 @@ def draw(trace, memory, options, parts, ipus):
         elif part == "ipus":
             draw_ipus(figure.add_subplot(grid[row, 0]), memory, ipus, palette)
         else:
-            draw_liveness(figure.add_subplot(grid[row, 0]), plt, memory, ipus)
+            draw_liveness(figure, grid[row, 0], memory, ipus)
     if "tiles" in parts or "ipus" in parts:
         handles = [plt.Rectangle((0, 0), 1, 1, color=palette[index]) for index in reversed(memory.present())]
         figure.legend(handles, [label_of(memory, index) for index in reversed(memory.present())], frameon=False, fontsize=8,

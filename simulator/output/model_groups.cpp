@@ -29,7 +29,7 @@ void write_liveness(Hdf5Group& group, const MemoryTable& table) {
 
 void write_tiles(const Hdf5Builder& file, const TileTable* table) {
   Hdf5Group group = file.group("tiles");
-  if (table == nullptr) return note_absence(group);
+  if (table == nullptr || table->tiles == 0) return note_absence(group);
   group.attribute("clock_hertz", table->clock_hertz);
   group.count_axis("superstep", table->names.size(), "row number; equal supersteps are listed once");
   group.count_axis("tile", static_cast<std::size_t>(table->tiles), "tile of an IPU");
@@ -49,7 +49,7 @@ void write_tiles(const Hdf5Builder& file, const TileTable* table) {
 
 void write_memory(const Hdf5Builder& file, const MemoryTable* table) {
   Hdf5Group group = file.group("memory");
-  if (table == nullptr) return note_absence(group);
+  if (table == nullptr || table->ipus == 0) return note_absence(group);
   group.count_axis("ipu", static_cast<std::size_t>(table->ipus), "IPU within the replica");
   group.axis("category", table->categories, "kind of memory");
   group.count_axis("tile", static_cast<std::size_t>(table->tiles), "tile of an IPU");

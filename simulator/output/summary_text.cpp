@@ -120,7 +120,7 @@ void print_ipus(Text& text, const Summary& summary, int maximum) {
   const bool memory = std::any_of(summary.ipus.begin(), summary.ipus.end(),
                                   [](const IpuSummary& ipu) { return ipu.memory.limit_bytes > 0; });
   text.heading("IPUs (shares of time; memory of the fullest tile)");
-  text.line("  {:>4} {:<9}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>6}{:>11}{:>11}", "IPU", "stages", "forward", "backward",
+  text.line("  {:>4} {:<9}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>6}{:>11}{:>11}", "IPU", "stages", "fwd+rec", "bwd",
             "update", "comms", "host", "ramps", "wait", "stash", memory ? "peak tile" : "", memory ? "free" : "");
   const auto rows = std::min(summary.ipus.size(), static_cast<std::size_t>(std::max(0, maximum)));
   for (std::size_t i = 0; i < rows; ++i) print_ipu(text, summary, summary.ipus[i], memory);

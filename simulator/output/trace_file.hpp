@@ -15,8 +15,8 @@ struct TraceContent {
   const Trace& trace;
   const Summary& summary;
   const ScenarioRecord& scenario;
-  const TileTable* tiles = nullptr;     // null: no chip model, the group stays empty
-  const MemoryTable* memory = nullptr;  // null: likewise
+  const TileTable* tiles = nullptr;     // null or without tiles: no chip model, the group stays empty
+  const MemoryTable* memory = nullptr;  // null or without IPUs: likewise
   int time_bins = 512;                  // of /utilization; fewer where there are more than 256 IPUs
 };
 

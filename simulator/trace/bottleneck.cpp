@@ -11,6 +11,7 @@
 namespace podsim {
 namespace {
 
+constexpr double kEqualWork = 0.01;    // share of the work by which equally slow IPUs differ
 constexpr double kWorthNaming = 0.05;  // share of the time from which a cause is the bottleneck
 
 enum class Cause {
@@ -121,10 +122,10 @@ Share largest_cause(const Summary& summary, const Program& program) {
                            [](const Share& left, const Share& right) { return left.share < right.share; });
 }
 
-std::string stage_list(const std::vector<int>& stages) {
-  std::string text = stages.size() == 1 ? "stage " : "stages ";
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == stages.size() ? " and " : ", ") + std::to_string(stages[i]);
+std::string list(const std::string& noun, const std::vector<int>& numbers) {
+  std::string text = noun + (numbers.size() == 1 ? " " : "s ");
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == numbers.size() ? " and " : ", ") + std::to_string(numbers[i]);
   }
   return text;
 }
@@ -135,12 +136,23 @@ std::string name_imbalance(const Summary& summary, const Program& program, const
            " of the time; a pipelined schedule would let them work on other micro-batches";
   }
   const Slowest found = find_slowest(summary);
-  const IpuSummary& slowest = summary.ipus[found.ipu];
-  const double work = work_of(slowest.state_seconds) / summary.makespan_seconds;
-  const double ratio = found.more_work / (work - found.more_work);
-  return stage_list(slowest.stages) + " on IPU " + std::to_string(slowest.ipu) +
-         (slowest.stages.size() == 1 ? " is" : " are") + " the slowest (" + format_share(ratio) +
-         " more work than the mean): IPUs wait " + percent + " of the time for slower ones; move layers off it";
+  const double most = work_of(summary.ipus[found.ipu].state_seconds);
+  const auto replica = std::min(summary.ipus.size(), static_cast<std::size_t>(program.ipus_per_replica));
+  const std::size_t first = found.ipu - found.ipu % replica;
+  std::vector<int> slow_stages, slow_ipus;
+  std::size_t idlest = first;
+  for (std::size_t i = first; i < first + replica; ++i) {
+    const double work = work_of(summary.ipus[i].state_seconds);
+    if (work < work_of(summary.ipus[idlest].state_seconds)) idlest = i;
+    if (work < most * (1 - kEqualWork)) continue;
+    slow_ipus.push_back(summary.ipus[i].ipu);
+    slow_stages.insert(slow_stages.end(), summary.ipus[i].stages.begin(), summary.ipus[i].stages.end());
+  }
+  const double share = most / summary.makespan_seconds;
+  return list("stage", slow_stages) + " on " + list("IPU", slow_ipus) + (slow_stages.size() == 1 ? " is" : " are") +
+         " the slowest (" + format_share(found.more_work / (share - found.more_work)) +
+         " more work than the mean): IPUs wait " + percent + " of the time for slower ones; move work to IPU " +
+         std::to_string(summary.ipus[idlest].ipu) + ", which has least";
 }
 
 std::string name_ramps(const Program& program, const std::string& percent) {

@@ -80,6 +80,12 @@ TEST(TraceFile, WithoutIntervalsTilesAndMemory) {
   TraceContent content = sample.content();
   content.tiles = nullptr;
   content.memory = nullptr;
+  const std::vector<char> without = trace_image(content);
+  const TileTable no_tiles;
+  const MemoryTable no_memory;
+  content.tiles = &no_tiles;
+  content.memory = &no_memory;
+  EXPECT_TRUE(trace_image(content) == without);
   write_trace(folder.file("trace.h5"), content);
   EXPECT_EQ(read_trace(folder.file("trace.h5")).trace.intervals.size(), 0U);
 }

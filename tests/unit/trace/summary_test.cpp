@@ -179,6 +179,9 @@ TEST_F(Bottleneck, TheSlowestStageByName) {
   Pipeline pipeline = steady();
   pipeline.forward[2] = 3;
   EXPECT_THAT(of(pipeline), HasSubstr("stage 2 on IPU 2 is the slowest"));
+  pipeline.forward = {0.5, 3, 1, 3};
+  EXPECT_THAT(of(pipeline), AllOf(HasSubstr("stages 1 and 3 on IPUs 1 and 3 are the slowest"),
+                                  HasSubstr("move work to IPU 0, which has least")));
 }
 
 TEST_F(Bottleneck, HostInput) {
