@@ -59,6 +59,7 @@ LayerBuilder::Vertex LayerBuilder::emit(const std::string& name, Operator op, co
   if (workload_->blocks.empty()) throw InternalError("operator \"" + name + "\" before the first block");
   op.name = full_name(name);
   op.block = static_cast<int>(workload_->blocks.size()) - 1;
+  op.layer = workload_->blocks.back().layer;
   if (!outline_.empty()) op.outline_key = outline_ + "/" + name;
   for (std::size_t index = 0; index < op.outputs.size(); ++index) {
     op.outputs[index].name = op.name + (index == 0 ? "" : ":" + std::to_string(index));

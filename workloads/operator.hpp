@@ -123,6 +123,7 @@ struct Operator {
   std::vector<Tensor> outputs;  // activations written
   std::vector<Weight> weights;
   int block = 0;                           // index into WorkloadGraph::blocks
+  int layer = -1;                          // of the block; blocks of one layer have the same one; -1: none
   InputRole input_role = InputRole::None;  // for kind Input
   double operations_per_element = 1;       // Elementwise, Reduction: arithmetic operations for each element
   std::int64_t serial_splits = 1;          // run in this many serial steps (embedding or projection serialisation)

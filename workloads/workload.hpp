@@ -21,7 +21,8 @@ struct WorkloadRequest {
   bool training = true;
   std::int64_t micro_batch_size = 1;
   ElementType precision = ElementType::Float16;  // of activations and weights
-  std::int64_t embedding_serialization = 1;      // serial steps of embedding and tied projection
+  std::int64_t embedding_serialization = 1;      // serial steps of the embedding
+  std::int64_t projection_serialization = 1;     // serial steps of the language-model head
   bool synthetic_data = false;
   int pipeline_ipus = 0;  // IPUs that the model will be split over, where that is known before; 0: not known
 };

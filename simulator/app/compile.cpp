@@ -203,6 +203,18 @@ void require_ipus(const Scenario& scenario, const Compilation& compilation) {
   }
 }
 
+// Options that this model has no use for; not errors, since published configurations carry them along.
+void warn_of_unused_options(Compilation& compilation, const Scenario& scenario) {
+  bool serialised = false;
+  for (const Stage& stage : compilation.model.stages) {
+    for (const Operator& op : stage.operators) serialised = serialised || op.serial_splits > 1;
+  }
+  if (scenario.workload_request.projection_serialization > 1 && !serialised) {
+    compilation.warnings.push_back("embedding or projection serialisation has no effect: " + compilation.model.model +
+                                   " has no embedding and no language-model head");
+  }
+}
+
 }  // namespace
 
 Compilation compile(const Scenario& scenario, const DataFolder& data) {
@@ -214,6 +226,7 @@ Compilation compile(const Scenario& scenario, const DataFolder& data) {
                           scenario.warnings};
   check(compilation.program);
   require_ipus(scenario, compilation);
+  warn_of_unused_options(compilation, scenario);
   compilation.parameters = graph->parameter_count();
   compilation.live_micro_batches = live_micro_batches(compilation.program);
   compilation.program.host = host_plan(scenario, compilation.topology, data);

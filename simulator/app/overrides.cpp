@@ -14,51 +14,15 @@ namespace podsim {
 
 namespace {
 
-// Positions of the commas that stand outside brackets, braces and quotes and start another key ("…,key=…").
-std::vector<std::string> split_assignments(const std::string& text) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  bool quoted = false;
-  for (const char letter : text) {
-    if (letter == '"') quoted = !quoted;
-    if (!quoted && (letter == '[' || letter == '{')) ++depth;
-    if (!quoted && (letter == ']' || letter == '}')) --depth;
-    if (letter == ',' && depth == 0 && !quoted) {
-      parts.emplace_back();
-    } else {
-      parts.back() += letter;
-    }
-  }
-  return parts;
-}
-
 std::vector<std::string> names_of(const std::vector<Option>& options) {
   std::vector<std::string> names;
   for (const Option& option : options) names.push_back(option.name);
   return names;
 }
 
-std::string trimmed(const std::string& text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 }  // namespace
 
-std::vector<Override> parse_overrides(const std::string& text) {
-  std::vector<Override> overrides;
-  for (const std::string& part : split_assignments(text)) {
-    const auto equals = part.find('=');
-    const std::string key = trimmed(part.substr(0, equals));
-    if (equals == std::string::npos || key.empty()) {
-      throw UserError("--set " + text, "\"" + trimmed(part) + "\" is not of the form key=value",
-                      "for example --set gradient_accumulation_steps=64");
-    }
-    overrides.emplace_back(key, trimmed(part.substr(equals + 1)));
-  }
-  return overrides;
-}
+std::vector<Override> parse_overrides(const std::string& text) { return split_assignments(text, "--set " + text); }
 
 std::string full_path(const std::string& key) {
   const std::string first = key.substr(0, key.find('.'));

@@ -86,7 +86,9 @@ void read_ipu_options(Scenario& scenario, const Value& value, const Options& wor
   execution.device_iterations = training ? config.device_iterations : config.inference_device_iterations;
   const std::string output = config.resolved_output_mode(!training);
   execution.output_mode = output == "all" ? OutputMode::All : output == "sum" ? OutputMode::Sum : OutputMode::Final;
-  scenario.workload_request.embedding_serialization = config.embedding_serialization_factor;
+  scenario.workload_request.embedding_serialization = config.embedding_parts();
+  scenario.workload_request.projection_serialization =
+      std::max(config.embedding_parts(), config.projection_parts());  // SerializedLinear follows SerializedEmbedding
   scenario.available_memory_proportion = config.matmul_proportion_for(!training);
   scenario.lowering.auto_loss_scaling = config.auto_loss_scaling && training;
   scenario.lowering.partials =

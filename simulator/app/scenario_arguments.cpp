@@ -1,8 +1,7 @@
 // The arguments that commands on one scenario share.
-#include <CLI/CLI.hpp>
-
-#include "simulator/app/commands.hpp"
 #include "simulator/app/scenario_arguments.hpp"
+
+#include <CLI/CLI.hpp>
 
 namespace podsim {
 

@@ -162,7 +162,7 @@ void add_pretraining_head(LayerBuilder& builder, const Bert& bert, Vertex x) {
   DenseLayer decoder;
   decoder.columns = bert.vocabulary;
   decoder.tied_to = "embedding/word/weight";
-  decoder.serial_splits = builder.request().embedding_serialization;
+  decoder.serial_splits = builder.request().projection_serialization;
   const Vertex words = builder.dense("decoder", y, decoder);
   Vertex z =
       builder.rearrange("first_tokens", OperatorKind::Slice, {x}, {batch * bert.sequences_per_pack, bert.hidden});

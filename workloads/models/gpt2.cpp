@@ -95,7 +95,7 @@ class Gpt2Workload final : public Workload {
     x = builder.dropout("dropout", x, gpt.embedding_dropout);
     for (int layer = 0; layer < gpt.layers; ++layer) x = add_layer(builder, gpt, layer, x);
     builder.begin_block("head", BlockRole::Head);
-    DenseLayer head{gpt.vocabulary, false, "embedding/word/weight", request.embedding_serialization, false};
+    DenseLayer head{gpt.vocabulary, false, "embedding/word/weight", request.projection_serialization, false};
     x = builder.dense("language_model", builder.layer_norm("norm", x), head);
     if (request.training) {
       const Vertex labels = builder.input("labels", shape, ElementType::Int32, InputRole::Label);
