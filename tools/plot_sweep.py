@@ -29,7 +29,7 @@ WAITING = ("ramp_up", "ramp_down", "imbalance")
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sweep", help="CSV, JSON lines or HDF5 file of `podsim sweep SCENARIO --vary … -o FILE`")
+    parser.add_argument("sweep", help="CSV, JSON lines or HDF5 file of `podsim sweep SCENARIO --vary ... -o FILE`")
     parser.add_argument("-o", "--output", required=True, help="picture: " + ", ".join(SUFFIXES))
     parser.add_argument("--part", choices=PARTS, help="one part only (default: all that make sense)")
     parser.add_argument("--metrics", default="throughput,bubbles,stalls,memory", metavar="LIST",
@@ -37,8 +37,9 @@ def arguments():
     parser.add_argument("--parameters", metavar="LIST", help="columns that were varied (default: found)")
     parser.add_argument("--x", metavar="PARAMETER", help="parameter along the x axis (default: that of most values)")
     parser.add_argument("--where", action="append", default=[], metavar="PARAMETER=VALUE", help="only these rows")
-    parser.add_argument("--pareto", default="memory,throughput", metavar="X,Y",
-                        help="the two metrics of the Pareto front (default: memory,throughput)")
+    parser.add_argument("--pareto", metavar="X,Y",
+                        help="the two metrics of the Pareto front (default: memory,throughput; without memory: "
+                        "update,throughput)")
     return parser.parse_args()
 
 
@@ -300,6 +301,8 @@ def draw(table, options, parameters):
     x = choose_x(table, parameters, options.x)
     others = [name for name in parameters if name != x]
     parts = [options.part] if options.part else list(PARTS)
+    if not options.pareto:
+        options.pareto = "memory,throughput" if has_front(table, "memory,throughput") else "update,throughput"
     if not others and options.part == "heat-maps":
         raise pt.UserError("--part heat-maps: two parameters must have been varied")
     if not has_front(table, options.pareto) and options.part == "pareto":

@@ -175,7 +175,7 @@ def main():
     trace = pt.Trace(options.trace)
     ipus = pt.parse_numbers(options.ipus, "--ipus", trace.ipus) if options.ipus else list(range(trace.ipus))
     tile_ipus = sorted({ipu % trace.ipus_per_replica for ipu in ipus})[:8]
-    has_tiles = "compute_cycles" in trace.file["tiles"]
+    has_tiles = "use_ipu" in trace.file["tiles"] and len(trace.file["tiles/use_ipu"]) > 0
     if not has_tiles and (options.part == "tiles" or options.work):
         raise pt.UserError(f"{trace.path}: holds no tiles (its scenario uses no chip model)")
     if suffix == ".html" and options.part == "tiles":
