@@ -275,17 +275,18 @@ def draw_pareto(axes, table, parameters, text):
     xs, ys = pairs[0][1][keep].to_numpy(float), pairs[1][1][keep].to_numpy(float)
     front = pareto_front(signs[0] * xs, signs[1] * ys)
     axes.plot(xs, ys, "o", color="#b0bec5", markersize=4, label="dominated")
-    axes.step(xs[front], ys[front], "-", where="pre" if signs == [1, 1] else "post", color="#db4437", linewidth=1)
+    axes.step(xs[front], ys[front], "-", where="pre", color="#db4437", linewidth=1)
     axes.plot(xs[front], ys[front], "o", color="#db4437", markersize=5, label="Pareto front")
     for number, index in enumerate(front[:MAXIMUM_CURVES]):
         label = ", ".join(f"{short(name)} {text_of(rows.iloc[index][name])}" for name in parameters)
-        axes.annotate(label, (xs[index], ys[index]), xytext=(5, 4 if number % 2 == 0 else -9), textcoords="offset points",
-                      fontsize=6.5)
+        right = xs[index] > (xs.min() + xs.max()) / 2
+        axes.annotate(label, (xs[index], ys[index]), xytext=(-5 if right else 5, 4 if number % 2 == 0 else -9),
+                      textcoords="offset points", fontsize=6.5, ha="right" if right else "left")
     axes.set(xlabel=pairs[0][0], ylabel=pairs[1][0])
     axes.set_title("Pareto front", fontsize=9)
     axes.margins(x=0.12, y=0.12)
     axes.grid(alpha=0.25)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def has_front(table, text):
