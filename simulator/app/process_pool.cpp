@@ -44,14 +44,12 @@ void write_all(int descriptor, const std::string& text) {
   }
 }
 
-// The life of a child. Its own process group keeps the terminal's Ctrl-C away; it dies with its parent.
+// The life of a child. Signals that stop the program are its parent's business: they are held back here, where they
+// would look like a crash. It dies with its parent.
 [[noreturn]] void run_child(pid_t parent, int null, int pipe, const std::function<std::string()>& work) {
-  setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
-  const sigset_t signals = stop_set();
-  sigprocmask(SIG_UNBLOCK, &signals, nullptr);
+  setpgid(0, 0);
   dup2(null, STDOUT_FILENO);
   dup2(null, STDERR_FILENO);
   std::string text;
@@ -96,13 +94,18 @@ void ProcessPool::start(std::size_t id, const std::function<std::string()>& work
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
     throw UserError("--jobs", std::string("no pipe to a process: ") + std::strerror(errno), "use fewer jobs");
   }
+  const sigset_t signals = stop_set();
+  sigset_t before;
+  sigprocmask(SIG_BLOCK, &signals, &before);   // the child inherits it
   const pid_t pid = fork();
   if (pid < 0) {
     const int reason = errno;
+    sigprocmask(SIG_SETMASK, &before, nullptr);
     for (const int end : ends) ::close(end);
     throw UserError("--jobs", std::string("no process can be started: ") + std::strerror(reason), "use fewer jobs");
   }
   if (pid == 0) run_child(parent, null_, ends[1], work);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   ::close(ends[1]);
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
   const auto limit = std::chrono::duration<double>(timeout_seconds_ > 0 ? timeout_seconds_ : 0);

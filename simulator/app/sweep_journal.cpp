@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kBlock = 4096;  // points looked at together
-constexpr auto kLongestArrival = std::chrono::seconds(10);
+constexpr auto kLongestArrival = std::chrono::seconds(5);
 constexpr auto kPause = std::chrono::milliseconds(20);
 constexpr char kDone = 1;
 

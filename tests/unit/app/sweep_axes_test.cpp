@@ -85,8 +85,8 @@ TEST(SweepAxes, Refusals) {
   EXPECT_THAT(refusal("runs=0:1:+1e-13"), HasSubstr("has more than 12 decimals"));
   EXPECT_THAT(refusal("runs=1:1.2.3"), HasSubstr("\"1.2.3\" is not a number"));
   EXPECT_EQ(refusal("runs,device_iterations=1/2,3"),
-            "--vary runs,device_iterations=1/2,3: \"3\" has 1 values for 2 keys\n"
-            "  zipped values stand side by side with \"/\": --vary \"K1,K2=1/2,2/4\"");
+            "--vary runs,device_iterations=1/2,3: \"3\" has 1 values for 2 keys (zipped values stand side by side with "
+            "\"/\": --vary \"K1,K2=1/2,2/4\")");
   EXPECT_THAT(refusal("runs,device_iterations=1:4/2"), HasSubstr("the range 1:4 cannot stand in zipped values"));
 }
 

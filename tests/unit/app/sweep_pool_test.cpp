@@ -79,6 +79,10 @@ TEST(SweepPool, StopSignalsAreHeldBackAndReported) {
   EXPECT_TRUE(stop.arrived());
 }
 
+TEST(SweepPool, ChildrenLeaveStopSignalsToTheirParent) {
+  EXPECT_EQ(one([] { return raise(SIGTERM), raise(SIGINT), std::string("alive"); }).output, "alive");
+}
+
 TEST(SweepPool, ProcessorsOfThisProcess) { EXPECT_GE(available_processors(), 1); }
 
 }  // namespace
