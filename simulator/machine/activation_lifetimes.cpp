@@ -95,7 +95,10 @@ std::vector<ActivationLifetime> activation_lifetimes(const std::vector<Operator>
 bool is_checkpoint(const std::vector<Operator>& operators, std::size_t i, Recomputation recomputation) {
   if (recomputation == Recomputation::Named) return operators[i].checkpoint;
   if (recomputation != Recomputation::EveryLayer) return false;
-  return operators[i].checkpoint || (i + 1 < operators.size() && operators[i + 1].block != operators[i].block);
+  if (operators[i].checkpoint || i + 1 == operators.size()) return operators[i].checkpoint;
+  // Attention and feed-forward blocks of one layer are one segment.
+  const Operator& next = operators[i + 1];
+  return next.block != operators[i].block && (next.layer < 0 || next.layer != operators[i].layer);
 }
 
 std::vector<int> segment_starts(const std::vector<Operator>& operators, Recomputation recomputation) {

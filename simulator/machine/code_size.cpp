@@ -77,6 +77,19 @@ double host_packets(const MemoryRequest& request, double tiles, double packet_in
   return packets;
 }
 
+// How much of table 4.1's growth with each further replica this IPU has: code of collectives cuts gradients into
+// fragments, so it grows with them, and there is none in inference.
+double collective_share(const MemoryRequest& request, double tiles, double reference_bytes_per_tile) {
+  if (!request.training) return 0;
+  double elements = 0;
+  for (const StageMemory& stage : request.stages) {
+    if (stage.weights == nullptr) continue;
+    for (const Weight& weight : *stage.weights) elements += weight.trainable ? static_cast<double>(weight.elements) : 0;
+  }
+  const double bytes = elements * static_cast<double>(bytes_of(request.optimizer.accumulator_type));
+  return bytes / tiles / reference_bytes_per_tile;
+}
+
 }  // namespace
 
 void add_code_sizes(const Chip& chip, LoweredOperator& lowered) {
@@ -97,7 +110,9 @@ CodeSizes code_sizes(const Lowering& lowering, const MemoryRequest& request) {
   const ParameterSet& parameters = lowering.chip().parameters;
   const Compiled compiled = compiled_program(lowering, request);
   const double tiles = lowering.compute_tiles();
-  const double others = std::min(static_cast<double>(request.replicas), parameters.get("collective_ranks_maximum")) - 1;
+  const double ranks = std::min(static_cast<double>(request.replicas), parameters.get("collective_ranks_maximum"));
+  const double others =
+      (ranks - 1) * collective_share(request, tiles, parameters.get("collective_gradient_bytes_per_tile"));
   const double instruction = 4;
   CodeSizes sizes;
   sizes.vertex = parameters.get("vertex_code_base_bytes") +
