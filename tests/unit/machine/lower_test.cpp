@@ -173,6 +173,17 @@ TEST(Lowering, SerialisedProjectionUsesLessMemoryAndMoreTime) {
   EXPECT_DOUBLE_EQ(serial->macs.sum(), once->macs.sum());
 }
 
+TEST(Lowering, SerialisedEmbeddingUsesLessMemoryAndMoreTime) {
+  Lowering lowering(shipped_chip("bow"), half_partials());
+  Operator op = with_shape(OperatorKind::EmbeddingGather, 1024, 1024);
+  const auto once = lowering.lower(op, WorkKind::Forward);
+  const auto gradient = lowering.lower(op, WorkKind::BackwardWeights);
+  op.serial_splits = 4;
+  EXPECT_GT(lowering.lower(op, WorkKind::Forward)->cycles(), once->cycles());
+  EXPECT_LT(lowering.lower(op, WorkKind::BackwardWeights)->temporary_bytes_per_tile,
+            gradient->temporary_bytes_per_tile);
+}
+
 TEST(Lowering, TensorParallelOperatorDividesItsWork) {
   Lowering lowering(shipped_chip("bow"), half_partials());
   Operator op = matmul(1, 1024, 1024, 4096);
