@@ -34,11 +34,15 @@ Exchanges::Exchanges(const Topology& topology, const Program& program, Kernel& k
     meeting.size = size;
     meeting.exchanges.assign(size, nullptr);
   }
+  world_.phase = kWorldMeeting;
   world_.size = size * meetings_.size();
   world_.latest_of_replica.assign(meetings_.size(), 0.0);
   world_.met_of_replica = world_.latest_of_replica;
   ladders_.resize(2 * meetings_.size());
-  for (std::size_t i = 0; i < ladders_.size(); ++i) ladders_[i].size = (size + 1 - i % 2) / 2;
+  for (std::size_t i = 0; i < ladders_.size(); ++i) {
+    ladders_[i].phase = kLadderMeeting;
+    ladders_[i].size = (size + 1 - i % 2) / 2;
+  }
 }
 
 void Exchanges::register_links(LinkUsers& users) const {
@@ -64,7 +68,7 @@ bool Exchanges::arrive(Meeting& meeting, Ipu& ipu) {
   meeting.latest = std::max(meeting.latest, ipu.timeline.time());
   if (++meeting.arrived == meeting.size) return true;
   meeting.waiting.push_back(&ipu.process);
-  kernel_.block(ipu.process, kMeeting);
+  kernel_.block(ipu.process, meeting.phase);
   return false;
 }
 

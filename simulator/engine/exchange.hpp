@@ -51,6 +51,7 @@ class Exchanges {
 
   // What has met so far; part of the state that fast-forward compares.
   struct Meeting {
+    Phase phase = kMeeting;  // of those that wait
     std::size_t size = 0;
     std::size_t arrived = 0;
     double latest = 0;

@@ -58,6 +58,7 @@ bool FastForward::skip(const Snapshot& before, const Snapshot& after) {
   interpreter_.update_ends().repeat(before.update_marks, count, (ipus_.front().updates - updates) / count, period);
   interpreter_.run_ends().repeat(before.run_marks, count, (ipus_.front().calls - calls) / count, period);
   interpreter_.skipped_seconds() += skips_.back().seconds();
+  for (Ipu& ipu : ipus_) ipu.timeline.advance_micro_batches(after.now, count * skips_.back().micro_batches);
   return true;
 }
 

@@ -49,6 +49,13 @@ void HostCalls::spawn(std::int64_t calls) {
   }
 }
 
+// Overhead of the instance's next call: its own, and where it runs another executable than the one before, the switch.
+double HostCalls::overhead_seconds(const Instance& instance) const {
+  const HostPlan& plan = program_.host;
+  const bool switches = plan.switch_every > 0 && instance.done > 0 && instance.done % plan.switch_every == 0;
+  return plan.call_overhead_seconds + (switches ? plan.switch_seconds : 0);
+}
+
 void HostCalls::serve(Instance& instance) {
   const auto ipus = static_cast<std::size_t>(instance.replicas * program_.ipus_per_replica);
   for (; instance.done < instance.total; ++instance.done) {
@@ -57,7 +64,7 @@ void HostCalls::serve(Instance& instance) {
     kernel_.sleep_until(instance.process, met, kHostCallStart);
     const double prepared = streams_.preparation_end(instance.first_replica, met);
     kernel_.sleep_until(instance.process, prepared, kHostPreparation);
-    const double left = prepared + program_.host.call_overhead_seconds;
+    const double left = prepared + overhead_seconds(instance);
     kernel_.sleep_until(instance.process, left, kHostCallOverhead);
     streams_.release_run(instance.first_replica, instance.replicas);
     instance.times = {met, met, prepared, left};

@@ -43,6 +43,7 @@ class HostCalls {
 
  private:
   void serve(Instance& instance);
+  [[nodiscard]] double overhead_seconds(const Instance& instance) const;
 
   const Topology& topology_;
   const Program& program_;

@@ -40,7 +40,9 @@ struct Ipu {
 // Where a process stands in its own code; part of what must recur before a period may be skipped.
 enum Phase : int {
   kStart,
-  kMeeting,        // waits for the other IPUs of an exchange or a synchronisation
+  kMeeting,  // waits for the other IPUs of an exchange or a synchronisation
+  kLadderMeeting,
+  kWorldMeeting,
   kMeetingStart,   // until all have arrived
   kExchangeStart,  // overhead and latency before the copies
   kExchangeFlows,

@@ -70,16 +70,18 @@ class StateWalk {
     visitor_.counter(value, limit, 0, [&value](std::int64_t steps) { value += steps; });
   }
 
-  [[nodiscard]] static bool any_woken(const std::vector<Process*>& processes) {
-    return std::any_of(processes.begin(), processes.end(), [](const Process* process) { return process->woken; });
+  // Whether one of them has been woken from a wait in this phase, and has not run yet.
+  [[nodiscard]] static bool any_woken(const std::vector<Process*>& processes, int phase) {
+    return std::any_of(processes.begin(), processes.end(),
+                       [phase](const Process* process) { return process->woken && process->phase == phase; });
   }
 
   // The times are read by those that wake up.
   template <typename Place>
-  void visit_meeting(const Place& place) {
+  void visit_meeting(const Place& place, int phase) {
     visitor_.word(static_cast<std::int64_t>(place.arrived));
     if (place.arrived > 0) visitor_.time(place.latest);
-    if (!any_woken(place.waking)) return;
+    if (!any_woken(place.waking, phase)) return;
     visitor_.time(place.times.met);
     visitor_.time(place.times.left);
   }
@@ -89,19 +91,19 @@ class StateWalk {
   }
 
   void visit(Exchanges& exchanges) {
-    for (const Exchanges::Meeting& meeting : exchanges.meetings()) visit_meeting(meeting);
-    for (const Exchanges::Meeting& meeting : exchanges.ladders()) visit_meeting(meeting);
+    for (const Exchanges::Meeting& meeting : exchanges.meetings()) visit_meeting(meeting, meeting.phase);
+    for (const Exchanges::Meeting& meeting : exchanges.ladders()) visit_meeting(meeting, meeting.phase);
     const Exchanges::Meeting& world = exchanges.world();
-    visit_meeting(world);
+    visit_meeting(world, world.phase);
     if (world.arrived > 0) visit_times(world.latest_of_replica);
-    if (any_woken(world.waking)) visit_times(world.met_of_replica);
+    if (any_woken(world.waking, world.phase)) visit_times(world.met_of_replica);
     visitor_.word(static_cast<std::int64_t>(exchanges.patterns().size()));
     for (Exchanges::Pattern* pattern : exchanges.patterns()) visitor_.count(pattern->executions);
   }
 
   void visit(Collectives& collectives) {
     for (Collectives::Group& group : collectives.groups()) {
-      visit_meeting(group);
+      visit_meeting(group, kCollectiveMeeting);
       visitor_.count(group.executions);
       if (group.arrived < group.plan.ranks.size()) continue;
       visitor_.word(static_cast<std::int64_t>(group.step));
@@ -114,12 +116,14 @@ class StateWalk {
 
   void visit(HostCalls::Instance& instance) {
     visit(instance.process);
-    visit_meeting(instance);
+    visit_meeting(instance, kHostCall);
     if (instance.arrived > 0) visit_times(instance.latest_of_replica);
-    if (any_woken(instance.waking)) {
+    if (any_woken(instance.waking, kHostCall)) {
       visit_times(instance.met_of_replica);
       visitor_.time(instance.times.prepared);
     }
+    const std::int64_t every = parts_.program.host.switch_every;
+    if (every > 0) visitor_.word(instance.done % every);
     visit_counter(instance.done, instance.total);
   }
 

@@ -45,9 +45,11 @@ void append_pieces(Ipu& ipu, const std::vector<TraceClock::Cut>& cuts, Intervals
   double offset = 0;
   auto cut = cuts.begin();
   for (const Timeline::Piece& piece : pieces) {
-    for (; cut != cuts.end() && cut->kernel_time < piece.end; ++cut) {
-      append(columns, ipu.index, piece, start + offset, cut->kernel_time + offset);
-      start = std::max(start, cut->kernel_time);
+    for (; cut != cuts.end() && cut->kernel_time < piece.end - kClockRoundingSeconds; ++cut) {
+      if (cut->kernel_time > start + kClockRoundingSeconds) {
+        append(columns, ipu.index, piece, start + offset, cut->kernel_time + offset);
+        start = cut->kernel_time;
+      }
       offset = cut->offset;
     }
     append(columns, ipu.index, piece, start + offset, piece.end + offset);
