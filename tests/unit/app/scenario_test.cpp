@@ -71,7 +71,7 @@ TEST(Scenario, OutputModeDefaultIsAllInInference) {
 
 TEST(Scenario, UnknownKeysNameTheNearestOne) {
   EXPECT_THAT(message_with("host.prefetch_dept", "3"), HasSubstr("prefetch_depth"));
-  EXPECT_THAT(message_with("system.pood", "pod4"), HasSubstr("/system"));
+  EXPECT_THAT(message_with("system.pood", "pod4"), HasSubstr("did you mean \"pod\"?"));
   EXPECT_THAT(message_with("gradient_accumulation", "3"), HasSubstr("gradient_accumulation_steps"));
 }
 

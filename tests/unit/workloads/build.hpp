@@ -18,6 +18,7 @@ struct Asked {
   std::int64_t micro_batch_size = 1;
   ElementType precision = ElementType::Float16;
   std::int64_t embedding_serialization = 1;
+  std::int64_t projection_serialization = 1;
 };
 
 inline std::unique_ptr<WorkloadGraph> build(const std::string& model, const Asked& asked = {}) {
@@ -29,6 +30,7 @@ inline std::unique_ptr<WorkloadGraph> build(const std::string& model, const Aske
   request.micro_batch_size = asked.micro_batch_size;
   request.precision = asked.precision;
   request.embedding_serialization = asked.embedding_serialization;
+  request.projection_serialization = asked.projection_serialization;
   return workload.build(request);
 }
 

@@ -97,9 +97,9 @@ TEST(Bert, OnlyTheMaskIsBeyondDifferentiation) {
 }
 
 TEST(Bert, SerializesEmbeddingAndProjection) {
-  const auto graph = build("bert", {.embedding_serialization = 4});
+  const auto graph = build("bert", {.embedding_serialization = 4, .projection_serialization = 2});
   EXPECT_EQ(operator_named(*graph, "embedding/word").serial_splits, 4);
-  EXPECT_EQ(operator_named(*graph, "head/decoder").serial_splits, 4);
+  EXPECT_EQ(operator_named(*graph, "head/decoder").serial_splits, 2);
   EXPECT_EQ(operator_named(*graph, "head/transform").serial_splits, 1);
 }
 
