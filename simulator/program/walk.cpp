@@ -32,6 +32,15 @@ Walk::Walk(const Program& program) : program_(program) {
   state_.sets.resize(4 * stages + program.transfers.size() + program.streams.size());
   state_.counters.resize(stages + 2 * program.ipus.size());
   live_.assign(stages, 0);
+  inputs_.resize(stages);
+  for (std::size_t i = 0; i < program.transfers.size(); ++i) {
+    Inputs& inputs = inputs_[static_cast<std::size_t>(program.transfers[i].to_stage)];
+    (program.transfers[i].gradient ? inputs.gradients : inputs.activations).push_back(static_cast<int>(i));
+  }
+  for (std::size_t i = 0; i < program.streams.size(); ++i) {
+    if (!program.streams[i].input) continue;
+    inputs_[static_cast<std::size_t>(program.streams[i].stage)].streams.push_back(static_cast<int>(i));
+  }
   micro_batches_per_update_ = program.execution.mode == Mode::Training ? program.execution.micro_batches : 1;
 }
 
@@ -100,7 +109,7 @@ bool Walk::meet_all(std::vector<Cursor>& cursors, std::int64_t base) {
       return std::get<Sync>(cursor.step()).scope == sync->scope;
     });
     if (!same || sync->scope == SyncScope::Ladder) return false;
-    fresh_.clear();
+    state_.fresh.clear();
   } else if (std::holds_alternative<HostCall>(step)) {
     for (const Cursor& cursor : cursors) {
       const auto ipu = static_cast<std::size_t>(cursor.ipu);
@@ -163,7 +172,7 @@ void Walk::repeat(const std::vector<Cursor>& cursors, std::int64_t base) {
     const WalkState before = iteration + 2 < loop.count ? state_ : WalkState{};
     walk(inside, base + iteration * loop.stride);
     const std::int64_t middle = loop.count - 2 - iteration;
-    if (middle > 0 && fresh_.empty() && skip(before, loop.stride, middle)) iteration += middle;
+    if (middle > 0 && skip(before, loop.stride, middle)) iteration += middle;
   }
 }
 
@@ -171,7 +180,11 @@ void Walk::repeat(const std::vector<Cursor>& cursors, std::int64_t base) {
 // step asks for is either moved as well, or complete and fixed, and then the last iteration is the hardest. So
 // the state is moved to the beginning of the last iteration, which is walked again.
 bool Walk::skip(const WalkState& before, std::int64_t stride, std::int64_t iterations) {
-  if (stride < 0) return false;
+  const bool same_slot = std::equal(state_.fresh.begin(), state_.fresh.end(), before.fresh.begin(), before.fresh.end(),
+                                    [&](const WalkState::Fresh& now, const WalkState::Fresh& then) {
+                                      return now.first == then.first && now.second == then.second + stride;
+                                    });
+  if (!same_slot) return false;
   std::vector<bool> moved(state_.sets.size());
   for (std::size_t i = 0; i < state_.sets.size(); ++i) {
     const bool fixed = state_.sets[i].contiguous() && state_.sets[i] == before.sets[i];
@@ -181,6 +194,7 @@ bool Walk::skip(const WalkState& before, std::int64_t stride, std::int64_t itera
   for (std::size_t i = 0; i < state_.sets.size(); ++i) {
     if (moved[i]) state_.sets[i].shift(stride * iterations);
   }
+  for (WalkState::Fresh& fresh : state_.fresh) fresh.second += stride * iterations;
   for (std::size_t i = 0; i < state_.counters.size(); ++i) {
     state_.counters[i] += iterations * (state_.counters[i] - before.counters[i]);
   }

@@ -15,8 +15,10 @@ namespace podsim {
 
 // What has happened so far; repeats are left out when one iteration only moved it along.
 struct WalkState {
+  using Fresh = std::pair<std::size_t, std::int64_t>;
   std::vector<MicroBatchSet> sets;     // see Walk::Set
   std::vector<std::int64_t> counters;  // weight updates of each stage, ends of update of each IPU, host calls of each
+  std::vector<Fresh> fresh;            // (set, micro-batch) done in the current slot, not yet known to other IPUs
 };
 
 class Walk {
@@ -62,7 +64,7 @@ class Walk {
   void input_gradient(const Cursor& cursor, int stage, std::int64_t micro_batch);
   void weight_gradient(const Cursor& cursor, int stage, std::int64_t micro_batch);
   void recompute(const Cursor& cursor, int stage, std::int64_t micro_batch);
-  void require_arrived(const Cursor& cursor, int stage, bool gradient, std::int64_t micro_batch) const;
+  void require_arrived(const Cursor& cursor, int stage, bool gradient, std::int64_t micro_batch);
   void require_complete() const;
 
   [[nodiscard]] std::size_t index(Set set, int stage) const;
@@ -77,10 +79,15 @@ class Walk {
   [[noreturn]] void fail(const Cursor& cursor, const std::string& problem) const;
   [[noreturn]] void fail(const std::vector<Cursor>& cursors, const std::string& problem) const;
 
+  // What a stage's passes wait for, as indices of transfers and streams.
+  struct Inputs {
+    std::vector<int> activations, gradients, streams;
+  };
+
   const Program& program_;
+  std::vector<Inputs> inputs_;  // per stage
   std::int64_t micro_batches_per_update_ = 0;
   WalkState state_;
-  std::vector<std::pair<std::size_t, std::int64_t>> fresh_;  // (set, micro-batch) of the current slot, not yet sent
   std::vector<std::int64_t> live_;
 };
 

@@ -30,7 +30,8 @@ MicroBatchSet& Walk::streamed(int stream) {
 bool Walk::known(const Cursor& cursor, Set set, int stage, std::int64_t micro_batch) const {
   if (!of(set, stage).contains(micro_batch)) return false;
   if (program_.ipu_of_stage[static_cast<std::size_t>(stage)] == cursor.ipu) return true;
-  return std::find(fresh_.begin(), fresh_.end(), std::pair(index(set, stage), micro_batch)) == fresh_.end();
+  return std::find(state_.fresh.begin(), state_.fresh.end(), std::pair(index(set, stage), micro_batch)) ==
+         state_.fresh.end();
 }
 
 void Walk::done(const Cursor& cursor, Set set, int stage, std::int64_t micro_batch, Pass pass) {
@@ -38,7 +39,7 @@ void Walk::done(const Cursor& cursor, Set set, int stage, std::int64_t micro_bat
     fail(cursor,
          std::string(name_of(pass)) + " of " + stage_text(stage) + " runs twice for " + micro_batch_text(micro_batch));
   }
-  fresh_.emplace_back(index(set, stage), micro_batch);
+  if (program_.ipus.size() > 1) state_.fresh.emplace_back(index(set, stage), micro_batch);
 }
 
 void Walk::check_index(const Cursor& cursor, int value, std::size_t size, const char* table) const {
@@ -69,15 +70,13 @@ void Walk::execute(const Cursor& cursor, const Run& run, std::int64_t base) {
   }
 }
 
-void Walk::require_arrived(const Cursor& cursor, int stage, bool gradient, std::int64_t micro_batch) const {
-  for (std::size_t i = 0; i < program_.transfers.size(); ++i) {
-    const Transfer& transfer = program_.transfers[i];
-    if (transfer.to_stage != stage || transfer.gradient != gradient) continue;
-    if (!state_.sets[4 * static_cast<std::size_t>(program_.stages) + i].contains(micro_batch)) {
-      fail(cursor, std::string(gradient ? "backward" : "forward") + " of " + stage_text(stage) + " runs before the " +
-                       (gradient ? "gradient" : "activation") + " of " + micro_batch_text(micro_batch) +
-                       " has arrived from " + stage_text(transfer.from_stage));
-    }
+void Walk::require_arrived(const Cursor& cursor, int stage, bool gradient, std::int64_t micro_batch) {
+  const Inputs& inputs = inputs_[static_cast<std::size_t>(stage)];
+  for (const int index : gradient ? inputs.gradients : inputs.activations) {
+    if (arrived(index).contains(micro_batch)) continue;
+    fail(cursor, std::string(gradient ? "backward" : "forward") + " of " + stage_text(stage) + " runs before the " +
+                     (gradient ? "gradient" : "activation") + " of " + micro_batch_text(micro_batch) +
+                     " has arrived from " + stage_text(program_.transfers[static_cast<std::size_t>(index)].from_stage));
   }
 }
 
@@ -87,12 +86,11 @@ void Walk::forward(const Cursor& cursor, int stage, std::int64_t micro_batch) {
                      micro_batch_text(micro_batch));
   }
   require_arrived(cursor, stage, false, micro_batch);
-  for (std::size_t i = 0; i < program_.streams.size(); ++i) {
-    const HostStream& stream = program_.streams[i];
-    if (stream.input && stream.stage == stage && !streamed(static_cast<int>(i)).contains(micro_batch)) {
-      fail(cursor, "forward of " + stage_text(stage) + " runs before host input '" + stream.name + "' of " +
-                       micro_batch_text(micro_batch) + " is there");
-    }
+  for (const int index : inputs_[static_cast<std::size_t>(stage)].streams) {
+    if (streamed(index).contains(micro_batch)) continue;
+    fail(cursor, "forward of " + stage_text(stage) + " runs before host input '" +
+                     program_.streams[static_cast<std::size_t>(index)].name + "' of " + micro_batch_text(micro_batch) +
+                     " is there");
   }
   done(cursor, Set::Forward, stage, micro_batch, Pass::Forward);
   auto& live = live_[static_cast<std::size_t>(stage)];
@@ -240,7 +238,7 @@ void Walk::exchange(const std::vector<Cursor>& cursors, std::int64_t base) {
       fail(cursors, "transfer " + std::to_string(move.first) + " is sent twice for " + micro_batch_text(move.second));
     }
   }
-  fresh_.clear();
+  state_.fresh.clear();
 }
 
 void Walk::require_complete() const {

@@ -279,5 +279,78 @@ TEST(Check, FindsMissingUpdatesAndHostCalls) {
               HasSubstr("1 updates in 0 host calls instead of 1 in 1"));
 }
 
+// One IPU with two stages in inference; `steps` is the body of the run.
+std::string inference_problem(std::int64_t iterations, std::vector<Step> steps) {
+  Program program;
+  program.schedule = "by hand";
+  program.stages = 2;
+  program.execution.mode = Mode::Inference;
+  program.execution.device_iterations = iterations;
+  program.ipu_of_stage = {0, 0};
+  steps.insert(steps.begin(), HostCall{});
+  steps.emplace_back(Repeat{iterations, 0, LoopKind::Other, {EndOfUpdate{}}});
+  program.ipus = {{Repeat{1, iterations, LoopKind::Runs, std::move(steps)}}};
+  try {
+    check(program);
+  } catch (const InternalError& error) {
+    return error.what();
+  }
+  return "sound";
+}
+
+Repeat forwards(int stage, std::int64_t first, std::int64_t count) {
+  return {count, 1, LoopKind::MicroBatches, {run(stage, Pass::Forward, first), Exchange{}}};
+}
+
+// The first, second and last iterations of the loop over stage 1 are sound; micro-batch 5 of stage 0 comes too late.
+TEST(Check, FindsAHoleInTheMiddleOfALoop) {
+  EXPECT_EQ(inference_problem(10, {forwards(0, 0, 10), forwards(1, 0, 10)}), "sound");
+  EXPECT_THAT(inference_problem(10, {forwards(0, 0, 5), forwards(0, 6, 4), forwards(1, 0, 10), forwards(0, 5, 1)}),
+              HasSubstr("forward of stage 1 runs before forward of stage 0 for micro-batch 5"));
+}
+
+TEST(Check, FindsMicroBatchesThatDoNotExist) {
+  EXPECT_THAT(inference_problem(3, {forwards(0, 0, 2), forwards(0, 3, 1), forwards(1, 0, 2), forwards(1, 3, 1)}),
+              HasSubstr("of 3 micro-batches instead of 3"));
+}
+
+// Update 0 runs micro-batches 0 and 2, update 1 runs 1 and 3: complete in the end, but not at the first update.
+TEST(Check, FindsMicroBatchesOfAnotherUpdate) {
+  Program program;
+  program.schedule = "by hand";
+  program.stages = 1;
+  program.ipu_of_stage = {0};
+  program.execution.micro_batches = program.execution.device_iterations = 2;
+  const auto update = [](std::int64_t first) {
+    const auto pass = [&](Pass what) { return run(0, what, first); };
+    return Repeat{2, 2, LoopKind::MicroBatches, {pass(Pass::Forward), pass(Pass::Backward), Exchange{}}};
+  };
+  const Step end = run(0, Pass::WeightUpdate, 1);
+  program.ipus = {{HostCall{}, update(0), end, EndOfUpdate{}, update(1), end, EndOfUpdate{}}};
+  EXPECT_THROW(check(program), InternalError);
+}
+
+// Iterations that begin with the exchange and end inside a slot; a million million of them cost nothing.
+TEST(Check, IsQuickAlsoWhereAnIterationEndsInsideASlot) {
+  constexpr std::int64_t kMany = 1'000'000'000'000;
+  Program program;
+  program.stages = program.ipus_per_replica = 2;
+  program.execution.mode = Mode::Inference;
+  program.execution.device_iterations = kMany;
+  program.ipu_of_stage = {0, 1};
+  program.transfers = {{0, 1, 0, 1, false, 10}};
+  const auto loop = [](Step first, Step second) {
+    return Repeat{kMany - 1, 1, LoopKind::MicroBatches, {std::move(first), std::move(second)}};
+  };
+  const Repeat ends{kMany, 0, LoopKind::Other, {EndOfUpdate{}}};
+  program.ipus = {{HostCall{}, run(0, Pass::Forward, 0), loop(Exchange{{{0, {0}}}, {}}, run(0, Pass::Forward, 1)),
+                   Exchange{{{0, {kMany - 1}}}, {}}, ends},
+                  {HostCall{}, loop(Exchange{{}, {{0, {0}}}}, run(1, Pass::Forward, 0)),
+                   Exchange{{}, {{0, {kMany - 1}}}}, run(1, Pass::Forward, kMany - 1), ends}};
+  EXPECT_NO_THROW(check(program));
+  std::get<podsim::Run>(program.ipus[1][3]).micro_batch.offset = kMany;
+  EXPECT_THROW(check(program), InternalError);
+}
+
 }  // namespace
 }  // namespace podsim

@@ -57,5 +57,25 @@ TEST(MicroBatchSet, IsASet) {
   }));
 }
 
+// Shifted: all numbers raised by the distance, and those that became free at the bottom filled.
+TEST(MicroBatchSet, KnowsWhetherItIsAnotherOneShifted) {
+  EXPECT_TRUE(rc::check([](const std::set<std::uint8_t>& first, const std::set<std::uint8_t>& second) {
+    const std::int64_t distance = *rc::gen::inRange(0, 4);
+    MicroBatchSet one, other;
+    std::set<std::int64_t> numbers, shifted;
+    for (std::int64_t i = 0; i < distance; ++i) shifted.insert(i);
+    for (const std::uint8_t number : first) {
+      one.insert(number % 8);
+      shifted.insert(number % 8 + distance);
+    }
+    for (const std::uint8_t number : second) {
+      other.insert(number % 8);
+      numbers.insert(number % 8);
+    }
+    RC_CLASSIFY(numbers == shifted);
+    RC_ASSERT(other.is_shifted(one, distance) == (numbers == shifted));
+  }));
+}
+
 }  // namespace
 }  // namespace podsim

@@ -117,6 +117,18 @@ TEST(Recompute, RunsBeforeEachBackwardPartlyWhereTheForwardJustRan) {
             8);
 }
 
+// [0, 0, 1, 1]: stage 2 shares the turning slot with stage 3, which ran after it, so only stage 3 is spared a part.
+TEST(Recompute, IsPartialForTheLastStageOnly) {
+  Execution execution = training(8);
+  execution.recompute = true;
+  const Program program = emit("pipelined", staged_model({0, 0, 1, 1}), execution);
+  for (const auto& run : executed<podsim::Run>(program, 1)) {
+    const Pass expected = run.step.stage == 3 ? Pass::RecomputePartial : Pass::Recompute;
+    const bool recomputes = state_of(run.step.pass) == State::Recompute;
+    EXPECT_EQ(recomputes ? run.step.pass : expected, expected);
+  }
+}
+
 // Unlike passes, the order of two IPUs' weight updates takes the sum or the maximum of their times.
 TEST(WeightUpdate, SerialAddsOverlappedTakesTheLongest) {
   const PassSeconds seconds = [](int stage, Pass pass) { return pass == Pass::WeightUpdate ? 1.0 + stage : 0.0; };
@@ -265,6 +277,24 @@ TEST(Phased, PreloadsOnePhaseAheadWhereTheHardwareCan) {
   EXPECT_EQ(overlapped(emit("phased", chain(5), execution, {{"mode", "parallel"}})), 0);
   execution.io_overlap = IoOverlap::AccumulationLoop;
   EXPECT_GT(overlapped(emit("phased", chain(5), execution)), 0);
+}
+
+// Between the overlapped load of a phase's weights and the phase itself lies the end of one slot.
+TEST(Phased, PreloadsExactlyOnePhaseAhead) {
+  const Program program = emit("phased", chain(5), streamed(1), {{"mode", "parallel"}});
+  const auto& run_body = std::get<Repeat>(program.ipus[0][0]).body;
+  const auto& update = std::get<Repeat>(run_body[1]).body;
+  int slot = 0, loaded = -1, used = -1;
+  for (const Step& step : update) {
+    if (std::holds_alternative<Exchange>(step)) ++slot;
+    const auto* load = std::get_if<RemoteLoad>(&step);
+    const bool wanted = load != nullptr && program.buffers[static_cast<std::size_t>(load->buffer)].name == "weights/2";
+    if (wanted && loaded < 0) loaded = slot;
+    const auto* run = std::get_if<podsim::Run>(&step);
+    if (run != nullptr && run->stage == 2 && used < 0) used = slot;
+  }
+  EXPECT_EQ(used, 2);
+  EXPECT_EQ(loaded, 1);
 }
 
 TEST(Phased, IoOrdersMoveTheSameBytesInAnotherOrder) {
