@@ -66,6 +66,7 @@ class Staging {
     for (const Vertex vertex : graph_.topological_order()) place(vertex);
     check_tied_weights();
     for (const Vertex vertex : boost::make_iterator_range(boost::vertices(graph_.graph))) add_traffic(vertex);
+    check_preprocessing();
     return std::move(model_);
   }
 
@@ -136,7 +137,33 @@ class Staging {
       const double bytes = static_cast<double>(tensor.elements()) * width;
       home.host_inputs.push_back({tensor.name, tensor.elements(), bytes, op.input_role == InputRole::Label});
       if (request_.training) home.stash_bytes += bytes;
+      if (floating && request_.preprocess_operations > 0) add_preprocessing(op, tensor, width, home);
     }
+  }
+
+  // Samples arrive as they are stored; the stage that reads them converts and normalises them.
+  void add_preprocessing(const Operator& input, const Tensor& tensor, double width, Stage& home) {
+    Operator op;
+    op.name = tensor.name + "/preprocess";
+    op.kind = OperatorKind::Elementwise;
+    op.inputs = {tensor};
+    op.inputs.front().type = width <= 1 ? ElementType::Int8 : width <= 2 ? ElementType::Float16 : ElementType::Float32;
+    op.outputs = {tensor};
+    op.block = first_block_of_layer_[static_cast<std::size_t>(input.block)];
+    op.operations_per_element = request_.preprocess_operations;
+    op.differentiable = false;
+    home.operators.push_back(std::move(op));
+  }
+
+  void check_preprocessing() const {
+    if (!(request_.preprocess_operations > 0)) return;
+    for (const Stage& each : model_.stages) {
+      for (const Operator& op : each.operators) {
+        if (op.name.ends_with("/preprocess")) return;
+      }
+    }
+    throw UserError(request_.where, "the model reads no floating-point samples that an IPU could prepare",
+                    "set preprocess_on to host");
   }
 
   // A tied weight is stored once, so its uses must share an IPU.

@@ -30,6 +30,7 @@ struct PartitionRequest {
   std::string where;  // for messages
   // Cost of a block for balancing: seconds of one micro-batch (forward + backward), and tile memory in bytes.
   std::function<double(const Operator&)> operator_cost;
+  double preprocess_operations = 0;    // per element of a sample, on the first IPU that reads it; 0: the host prepares
   bool round_to_power_of_two = false;  // auto_round_num_ipus
 };
 
