@@ -2,9 +2,12 @@
 #include "simulator/app/compile.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 
 #include "simulator/app/host_plan.hpp"
+#include "simulator/app/io_tiles.hpp"
+#include "simulator/app/startup.hpp"
 #include "simulator/core/error.hpp"
 #include "simulator/program/analysis.hpp"
 #include "workloads/workload_graph.hpp"
@@ -35,11 +38,6 @@ System build_system(const Scenario& scenario, const DataFolder& data) {
   ParameterSet chip_parameters(data.load("chips/" + topology.chip()));
   chip_parameters.override_with(chip_overrides);
   return {std::move(topology), chip_from(chip_parameters)};
-}
-
-int shards_of(const VariableLocation& location, int replicas) {
-  if (!location.sharded) return 1;
-  return location.sharding_domain > 0 ? std::min(location.sharding_domain, replicas) : replicas;
 }
 
 // One Lowering for each memory proportion, shared by the IPUs that have it.
@@ -189,8 +187,24 @@ MemoryRequest memory_request(const Scenario& scenario, const Compilation& compil
   return request;
 }
 
+// Devices are handed out in powers of two (PopTorch, PyTorch Lightning), all replicas together; stages with given times
+// need none.
+int devices_for(int ipus, const Scenario& scenario, const Compilation& compilation) {
+  const auto rounded = static_cast<int>(std::bit_ceil(static_cast<unsigned>(ipus)));
+  if (compilation.model.profiled || rounded == ipus || scenario.partition.round_to_power_of_two) {
+    return compilation.model.profiled ? ipus : rounded;
+  }
+  throw UserError(scenario.partition.where,
+                  std::to_string(scenario.execution.replicas) + " replicas of " +
+                      std::to_string(compilation.model.ipus_per_replica) + " IPUs are " + std::to_string(ipus) +
+                      " IPUs: the number must be a power of 2",
+                  "change the number of replicas, or set auto_round_num_ipus to reserve " + std::to_string(rounded) +
+                      " IPUs");
+}
+
 void require_ipus(const Scenario& scenario, const Compilation& compilation) {
-  const int needed = compilation.model.ipus_per_replica * scenario.execution.replicas;
+  const int used = compilation.model.ipus_per_replica * scenario.execution.replicas;
+  const int needed = devices_for(used, scenario, compilation);
   const int present = compilation.topology.ipu_count();
   if (needed > present) {
     throw UserError(scenario.pod.where,
@@ -215,14 +229,36 @@ void warn_of_unused_options(Compilation& compilation, const Scenario& scenario) 
   }
 }
 
+// An incomplete last host call of an epoch is dropped, as PopTorch's DataLoader does by default (drop_last): the tests
+// of its pipelining tutorial are 12 calls of 800 for 10,000 samples.
+Execution execution_of(const Scenario& scenario, const StagedModel& model) {
+  Execution execution = scenario.execution;
+  if (scenario.dataset_samples == 0) return execution;
+  const std::int64_t call = execution.replicas * execution.micro_batches * execution.device_iterations *
+                            model.samples_per_micro_batch;
+  if (call > scenario.dataset_samples) {
+    throw UserError(scenario.file,
+                    "a data set of " + std::to_string(scenario.dataset_samples) + " " + model.sample_name +
+                        " does not fill one host call of " + std::to_string(call),
+                    "fewer replicas, accumulation steps or device iterations, or a larger dataset_samples");
+  }
+  execution.runs = scenario.dataset_samples / call * scenario.epochs;
+  return execution;
+}
+
 }  // namespace
+
+int shards_of(const VariableLocation& location, int replicas) {
+  if (!location.sharded) return 1;
+  return location.sharding_domain > 0 ? std::min(location.sharding_domain, replicas) : replicas;
+}
 
 Compilation compile(const Scenario& scenario, const DataFolder& data) {
   System system = build_system(scenario, data);
   const auto graph = scenario.workload->build(scenario.workload_request);
   StagedModel model = partition(*graph, partition_request(scenario, system.chip));
-  Program program = scenario.schedule->emit(model, scenario.execution, scenario.schedule_options);
-  Compilation compilation{std::move(system.topology), std::move(model), std::move(program), {}, {}, {}, {}, 0,
+  Program program = scenario.schedule->emit(model, execution_of(scenario, model), scenario.schedule_options);
+  Compilation compilation{std::move(system.topology), std::move(model), std::move(program), {}, {}, {}, {}, {}, 0,
                           scenario.warnings};
   check(compilation.program);
   require_ipus(scenario, compilation);
@@ -231,8 +267,10 @@ Compilation compile(const Scenario& scenario, const DataFolder& data) {
   compilation.live_micro_batches = live_micro_batches(compilation.program);
   compilation.program.host = host_plan(scenario, compilation.topology, data);
   compilation.program.host.samples_per_micro_batch = static_cast<double>(compilation.model.samples_per_micro_batch);
+  compilation.io_tiles_needed = io_tiles_needed(scenario, compilation.model, system.chip);
   if (compilation.model.profiled) {
     profiled_codes(compilation);
+    compilation.program.host.switch_seconds = switch_seconds(scenario, compilation);
     return compilation;
   }
   lower_stages(compilation, scenario, system.chip);
@@ -240,6 +278,7 @@ Compilation compile(const Scenario& scenario, const DataFolder& data) {
     compilation.memory.push_back(account_memory(*compilation.lowerings[static_cast<std::size_t>(ipu)],
                                                 memory_request(scenario, compilation, ipu)));
   }
+  compilation.program.host.switch_seconds = switch_seconds(scenario, compilation);
   return compilation;
 }
 

@@ -23,6 +23,7 @@ struct Compilation {
   std::vector<LoweredStage> lowered;                 // per stage; empty for stage_times
   std::vector<std::shared_ptr<Lowering>> lowerings;  // per IPU of a replica; empty for stage_times
   std::vector<MemoryReport> memory;                  // per IPU of a replica; empty for stage_times
+  std::vector<int> io_tiles_needed;                  // per IPU of a replica: for its data of a micro-batch
   std::int64_t parameters = 0;                       // of the model, tied ones once
   std::vector<std::string> warnings;
 };
@@ -30,6 +31,9 @@ struct Compilation {
 // UserError where the scenario cannot run: too few IPUs (both numbers), a split that does not add up, … Running out
 // of tile memory is not reported here: see require_fit().
 [[nodiscard]] Compilation compile(const Scenario& scenario, const DataFolder& data);
+
+// Replicas that share the shards of a class of tensors; 1 where it is not sharded.
+[[nodiscard]] int shards_of(const VariableLocation& location, int replicas);
 
 // UserError that names IPU, tile, bytes, limit, largest contributors and what would help, where a tile's memory
 // overflows; with allow_out_of_memory a warning is added instead.

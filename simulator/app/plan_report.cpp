@@ -146,6 +146,14 @@ Value operator_value(const OperatorRow& row) {
   return value;
 }
 
+std::string io_tiles_line(const Scenario& scenario, const Compilation& compilation) {
+  if (scenario.lowering.io_tiles == 0) return {};
+  const std::vector<int>& needed = compilation.io_tiles_needed;
+  return fmt::format(
+      "\nIO tiles: {} on each IPU; rule of thumb (1.05 x host data of a micro-batch / tile memory): at least {}\n",
+      scenario.lowering.io_tiles, needed.empty() ? 0 : *std::max_element(needed.begin(), needed.end()));
+}
+
 }  // namespace
 
 std::string plan_text(const Scenario& scenario, const Compilation& compilation) {
@@ -155,6 +163,7 @@ std::string plan_text(const Scenario& scenario, const Compilation& compilation) 
                       compilation.model.ipus_per_replica, scenario.execution.replicas, compilation.topology.name(),
                       compilation.topology.ipu_count());
   text += stage_table(compilation);
+  text += io_tiles_line(scenario, compilation);
   if (!compilation.memory.empty()) text += "\n" + memory_table(compilation);
   return text;
 }
@@ -184,6 +193,11 @@ Value plan_value(const Scenario& scenario, const Compilation& compilation, bool 
   value.set("parameters", compilation.parameters);
   value.set("ipus_per_replica", compilation.model.ipus_per_replica);
   value.set("replicas", scenario.execution.replicas);
+  if (scenario.lowering.io_tiles > 0) {
+    value.set("io_tiles", scenario.lowering.io_tiles);
+    value.set("io_tiles_needed",
+              Value(Value::Array(compilation.io_tiles_needed.begin(), compilation.io_tiles_needed.end())));
+  }
   Value::Array stages;
   for (const Stage& stage : compilation.model.stages) {
     Value row{Value::Object{}};

@@ -2,9 +2,11 @@
 #include "simulator/app/scenario.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 
 #include "simulator/app/overrides.hpp"
+#include "simulator/app/scenario_host.hpp"
 #include "simulator/app/scenario_options.hpp"
 #include "simulator/config/json.hpp"
 #include "simulator/core/error.hpp"
@@ -32,7 +34,7 @@ void inline_file(Value& parent, const std::string& key, const fs::path& folder) 
   parent.member(key) = read_json(path.is_absolute() ? path : folder / path);
 }
 
-void read_system(Scenario& scenario, const Value& value) {
+Options read_system(Scenario& scenario, const Value& value) {
   const Options system = read_options(value, system_options());
   scenario.resolved.set("system", Value(system.values()));
   scenario.pod.pod = system.text("pod");
@@ -44,6 +46,7 @@ void read_system(Scenario& scenario, const Value& value) {
     throw UserError(system.where(), "a system is either a pod or a topology",
                     "give one of them: \"pod\": \"bow-pod16\" or \"topology\": \"my_pod.json\"");
   }
+  return system;
 }
 
 // Common options and the workload's own ones stand side by side: read them as one declaration.
@@ -70,13 +73,32 @@ Options read_workload(Scenario& scenario, const Value& value) {
   return options;
 }
 
-void read_ipu_options(Scenario& scenario, const Value& value, const Options& workload) {
+// Trainer(devices=n) of PyTorch Lightning replicates the model n times, whatever the number of its IPUs.
+void use_devices(IpuConfig& config, const Options& system, bool training) {
+  if (!system.has("devices")) return;
+  const std::int64_t devices = system.integer("devices");
+  const std::string field = training ? "replication_factor" : "inference_replication_factor";
+  if (config.places.contains(field)) {
+    throw UserError(system.where("devices"), "devices and " + field + " both count the replicas",
+                    "give one of them; devices is PyTorch Lightning's name");
+  }
+  if (!std::has_single_bit(static_cast<std::uint64_t>(devices))) {
+    throw UserError(system.where("devices"),
+                    std::to_string(devices) + " devices are not possible: the number must be a power of 2",
+                    "use " + std::to_string(std::bit_floor(static_cast<std::uint64_t>(devices))) + " or " +
+                        std::to_string(std::bit_ceil(static_cast<std::uint64_t>(devices))));
+  }
+  (training ? config.replication_factor : config.inference_replication_factor) = devices;
+}
+
+void read_ipu_options(Scenario& scenario, const Value& value, const Options& workload, const Options& system) {
   scenario.ipu_config = read_ipu_config(value);
   if (!scenario.ipu_config.by_pod_type.is_null()) {
     const std::string& pod = scenario.pod.pod;
     scenario.ipu_config =
         scenario.ipu_config.for_pod_type(pod.empty() ? std::nullopt : std::optional(pod_type_of(pod)));
   }
+  use_devices(scenario.ipu_config, system, scenario.execution.mode == Mode::Training);
   scenario.resolved.set("ipu_config", scenario.ipu_config.to_value());
   const IpuConfig& config = scenario.ipu_config;
   Execution& execution = scenario.execution;
@@ -134,6 +156,7 @@ void read_partition(Scenario& scenario, const Value& value, const Value& ipu_con
     const bool own = !training && ipu_config.contains("inference_layers_per_ipu");
     if (own || ipu_config.contains("layers_per_ipu")) {
       request.layers_per_ipu = own ? config.inference_layers_per_ipu : config.layers_per_ipu;
+      request.where = config.where_of(own ? "inference_layers_per_ipu" : "layers_per_ipu");
     }
     request.ipus_per_replica = static_cast<int>(
         own && config.inference_ipus_per_replica > 0 ? config.inference_ipus_per_replica : config.ipus_per_replica);
@@ -236,79 +259,6 @@ void read_execution(Scenario& scenario, const Value& value) {
   }
 }
 
-constexpr const char* kRealDataKeys[] = {"prefetch_depth",
-                                         "input_type",
-                                         "workers",
-                                         "cores_per_host",
-                                         "callback_seconds",
-                                         "preprocess_seconds_per_sample",
-                                         "preprocess_distribution",
-                                         "preprocess_deviation_seconds",
-                                         "asynchronous"};
-
-void refuse_without_data(const Value& value) {
-  if (!value.is_object()) return;
-  for (const char* key : kRealDataKeys) {
-    if (const Value* given = value.find(key); given != nullptr) {
-      throw UserError(given->where(), std::string(key) + " has no effect on synthetic data",
-                      "set \"data\": \"real\", or leave the key out");
-    }
-  }
-}
-
-void read_host(Scenario& scenario, const Value& value) {
-  const Options options = read_options(value, host_options());
-  scenario.resolved.set("host", Value(options.values()));
-  HostPlan& host = scenario.host;
-  scenario.host_options = options;
-  scenario.framework = options.text("framework");
-  scenario.framework_given = value.is_object() && value.contains("framework");
-  host.synthetic = options.text("data") == "synthetic";
-  if (host.synthetic) refuse_without_data(value);
-  host.instances = static_cast<int>(options.integer("instances"));
-  if (scenario.execution.replicas % host.instances != 0) {
-    throw UserError(options.where("instances"),
-                    std::to_string(host.instances) + " instances cannot share " +
-                        std::to_string(scenario.execution.replicas) + " replicas evenly",
-                    "the number of replicas must be a multiple of the number of instances");
-  }
-  host.prefetch_depth = static_cast<int>(options.integer("prefetch_depth"));
-  host.workers_per_instance = static_cast<int>(options.integer("workers"));
-  host.preprocess_seconds_per_sample = options.number("preprocess_seconds_per_sample");
-  host.distribution = word<Distribution>(options, "preprocess_distribution",
-                                         {{"fixed", Distribution::Fixed},
-                                          {"normal", Distribution::Normal},
-                                          {"log_normal", Distribution::LogNormal},
-                                          {"exponential", Distribution::Exponential}});
-  host.preprocess_deviation_seconds = options.number("preprocess_deviation_seconds");
-  const bool spread = host.distribution == Distribution::Normal || host.distribution == Distribution::LogNormal;
-  if (spread != (host.preprocess_deviation_seconds > 0)) {
-    throw UserError(options.where("preprocess_deviation_seconds"),
-                    "a deviation belongs to a normal or log_normal preprocess_distribution, and is then above 0",
-                    "give both, or neither");
-  }
-  host.asynchronous = options.boolean("asynchronous");
-  host.seed = static_cast<std::uint64_t>(scenario.ipu_config.seed.value_or(0));
-  scenario.lowering.io_tiles = static_cast<int>(options.integer("io_tiles"));
-  scenario.workload_request.synthetic_data = host.synthetic;
-  const std::string& type = options.text("input_type");
-  scenario.partition.input_bytes_per_element = type == "fp32" ? 4 : type == "fp16" ? 2 : type == "int8" ? 1 : 0;
-}
-
-void read_io_overlap(Scenario& scenario, const Value& execution) {
-  const Options options = read_options(execution, execution_options());
-  const std::string& wanted = options.text("io_overlap");
-  const bool tiles = scenario.lowering.io_tiles > 0;
-  if (!tiles && wanted != "auto" && wanted != "none") {
-    throw UserError(options.where("io_overlap"), "overlapped IO needs IO tiles", "set host.io_tiles, e.g. to 32");
-  }
-  if (wanted == "accumulation_loop" || (wanted == "auto" && tiles && !scenario.host.synthetic)) {
-    scenario.execution.io_overlap = IoOverlap::AccumulationLoop;
-  } else if (wanted == "device_iteration_loop") {
-    scenario.execution.io_overlap = IoOverlap::DeviceIterationLoop;
-  }
-}
-
 void read_schedule(Scenario& scenario, const Value& value) {
   std::string name = "pipelined";
   Value options;
@@ -330,6 +280,25 @@ void read_schedule(Scenario& scenario, const Value& value) {
   Value resolved;
   resolved.set(name, Value(scenario.schedule_options.values()));
   scenario.resolved.set("schedule", std::move(resolved));
+}
+
+// So many host calls, or so many epochs of a data set: how many calls that takes is known once the model is built.
+void read_runs(Scenario& scenario, const Options& top) {
+  scenario.execution.runs = top.integer("runs");
+  if (!top.has("dataset_samples")) {
+    if (scenario.source.contains("epochs")) {
+      throw UserError(top.where("epochs"), "epochs need the size of the data set", "set dataset_samples");
+    }
+    scenario.resolved.set("runs", scenario.execution.runs);
+    return;
+  }
+  if (scenario.source.contains("runs")) {
+    throw UserError(top.where("runs"), "runs and dataset_samples both say how much is simulated", "give one of them");
+  }
+  scenario.dataset_samples = top.integer("dataset_samples");
+  scenario.epochs = top.integer("epochs");
+  scenario.resolved.set("dataset_samples", scenario.dataset_samples);
+  scenario.resolved.set("epochs", scenario.epochs);
 }
 
 // Stages with given times are not cut from a model: their depth is their number.
@@ -384,17 +353,16 @@ Scenario read_scenario(Value source, const fs::path& folder) {
   scenario.file = source.where();
   scenario.source = source;
   const Value ipu_config = null_or(top, "ipu_config");
-  read_system(scenario, top.value("system"));
+  const Options system = read_system(scenario, top.value("system"));
   const Options workload = read_workload(scenario, top.value("workload"));
   read_schedule(scenario, null_or(top, "schedule"));
-  read_ipu_options(scenario, ipu_config, workload);
+  read_ipu_options(scenario, ipu_config, workload, system);
   read_partition(scenario, null_or(top, "partition"), ipu_config);
   scenario.workload_request.pipeline_ipus = pipeline_ipus(scenario.partition);
   read_execution(scenario, null_or(top, "execution"));
   read_host(scenario, null_or(top, "host"));
   read_io_overlap(scenario, null_or(top, "execution"));
-  scenario.execution.runs = top.integer("runs");
-  scenario.resolved.set("runs", scenario.execution.runs);
+  read_runs(scenario, top);
   scenario.allow_out_of_memory = top.boolean("allow_out_of_memory");
   return scenario;
 }

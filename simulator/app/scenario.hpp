@@ -44,6 +44,8 @@ struct Scenario {
   std::string framework;
   bool framework_given = false;  // in the scenario, not by default
   bool allow_out_of_memory = false;
+  std::int64_t dataset_samples = 0;  // above 0: epochs of it instead of a number of runs
+  std::int64_t epochs = 1;
   IpuConfig ipu_config;
   std::vector<std::string> warnings;  // legal, but not what it seems (shown with the summary)
 };

@@ -71,6 +71,10 @@ std::vector<Option> scenario_options() {
           object("execution", "Recomputation, locations, update order and other execution choices."),
           object("host", "The host side: see host."),
           count("runs", 1, 1, kMany, "Host calls to simulate, each of device_iterations."),
+          count("dataset_samples", {}, 1, kMany,
+                "Instead of runs: size of the data set; each epoch is as many host calls as it has samples for, a last "
+                "incomplete one is dropped."),
+          count("epochs", 1, 1, kMany, "Passes over dataset_samples."),
           boolean("allow_out_of_memory", false,
                   "Go on when a tile's memory overflows, and mark the result (debug.allowOutOfMemory).")};
 }
@@ -79,6 +83,9 @@ std::vector<Option> system_options() {
   return {text("pod", "", "Pod: pod4 … pod256, bow-pod16, any (bow-)podN with N a multiple of 64, c2, dss8440."),
           any("topology", "A custom topology instead of a pod: file name or object."),
           count("hosts", 0, 0, 65536, "Host servers; 0: the pod's default number."),
+          count("devices", {}, 1, 65536,
+                "Replicas of the model, as Trainer(devices=…) of PyTorch Lightning counts them: a power of 2, and each "
+                "spans as many IPUs as the model is split on; instead of replication_factor."),
           object("parameters", "Overrides of chip and pod parameters by name (see describe chip, describe pod).")};
 }
 
@@ -135,6 +142,9 @@ std::vector<Option> host_options() {
       count("prefetch_depth", 1, 0, 1024, "Micro-batches buffered ahead per stream and replica."),
       count("io_tiles", 0, 0, 1024, "Tiles set aside for host IO; compute loses them."),
       choice("input_type", "auto", {"auto", "fp32", "fp16", "int8"}, "Type of transferred samples; auto: the model's."),
+      count("second_graph_every", 0, 0, kMany,
+            "Host calls after which another executable of the same size is switched in (another batch shape, for "
+            "example): code up, weights down and up; 0: one graph."),
       number("call_overhead_seconds", {}, 0, kLong, "Overhead of a host call; default: the framework's."),
       number("callback_seconds", {}, 0, kLong, "Answer time of the host to a stream request; default: the pod's."),
       count("workers", 1, 1, 65536, "Threads of an instance that prepare samples."),
@@ -143,6 +153,12 @@ std::vector<Option> host_options() {
       choice("preprocess_distribution", "fixed", {"fixed", "normal", "log_normal", "exponential"},
              "Distribution of the preparation time."),
       number("preprocess_deviation_seconds", 0, 0, kLong, "Standard deviation (normal, log_normal)."),
+      choice("preprocess_on", "host", {"host", "ipu"},
+             "Who prepares samples: the host's workers, or the first IPU (preprocess_operations_per_element instead of "
+             "preprocess_seconds_per_sample)."),
+      number("preprocess_operations_per_element", {}, 1, 1e6,
+             "Arithmetic on each element of a sample on the IPU; default 2: subtract the mean, divide by the "
+             "deviation."),
       boolean("asynchronous", true, "The data loader works while the IPUs run; false: between host calls.")};
 }
 

@@ -1,6 +1,7 @@
 // The whole program in ten lines.
 #include "simulator/app/simulate.hpp"
 
+#include "simulator/app/startup.hpp"
 #include "simulator/app/summary_memory.hpp"
 
 namespace podsim {
@@ -11,6 +12,7 @@ Simulation simulate(const Scenario& scenario, const DataFolder& data, const RunS
   Trace trace = run(compilation.topology, compilation.program, settings);
   Summary summary = summarize(trace, compilation.program);
   complete(summary, scenario, compilation);
+  summary.startup = startup(scenario, compilation, data);
   return {std::move(compilation), std::move(trace), std::move(summary)};
 }
 

@@ -73,6 +73,11 @@ void write_summary(const Hdf5Builder& file, const TraceContent& content) {
   group.attribute("makespan_seconds", summary.makespan_seconds);
   group.attribute("throughput_samples_per_second", summary.throughput_samples_per_second);
   group.attribute("samples_per_run", summary.samples_per_run);
+  const StartupSummary& startup = summary.startup;
+  if (startup.compile_seconds) group.attribute("startup_compile_seconds", *startup.compile_seconds);
+  if (startup.load_seconds) group.attribute("startup_load_seconds", *startup.load_seconds);
+  group.attribute("startup_executable_upload_seconds", startup.executable_upload_seconds);
+  group.attribute("startup_weight_upload_seconds", startup.weight_upload_seconds);
   group.attribute("slots_per_update", summary.slots_per_update);
   group.attribute("utilization_busy", summary.busy);
   group.attribute("utilization_flops", summary.flops);

@@ -45,6 +45,15 @@ Json link_of(const LinkSummary& link) {
   return result;
 }
 
+Json startup_of(const StartupSummary& startup) {
+  Json result = Json::object();
+  if (startup.compile_seconds) result["compile_seconds"] = *startup.compile_seconds;
+  if (startup.load_seconds) result["load_seconds"] = *startup.load_seconds;
+  result["executable_upload_seconds"] = startup.executable_upload_seconds;
+  result["weight_upload_seconds"] = startup.weight_upload_seconds;
+  return result;
+}
+
 }  // namespace
 
 std::string summary_json(const Summary& summary) {
@@ -70,6 +79,7 @@ std::string summary_json(const Summary& summary) {
   json["sample_name"] = summary.sample_name;
   json["links"] = Json::array();
   for (const LinkSummary& link : summary.links) json["links"].push_back(link_of(link));
+  json["startup"] = startup_of(summary.startup);
   json["simulated_activities"] = summary.simulated_activities;
   json["warnings"] = summary.warnings;
   return json.dump(2);

@@ -80,6 +80,19 @@ void print_figures(Text& text, const Summary& summary) {
             format_count(summary.batch_size_factor));
 }
 
+// What comes before the simulated time.
+void print_startup(Text& text, const StartupSummary& startup) {
+  const auto line = [&text](std::string_view label, double seconds) {
+    if (seconds > 0) text.line("  {:<22}{}", label, format_seconds(seconds));
+  };
+  if (!startup.compile_seconds && !startup.load_seconds && startup.weight_upload_seconds <= 0) return;
+  text.heading("Before the first host call (not in the figures above)");
+  line("graph compilation", startup.compile_seconds.value_or(0));
+  line("cached executable", startup.load_seconds.value_or(0));
+  line("code upload", startup.executable_upload_seconds);
+  line("weight upload", startup.weight_upload_seconds);
+}
+
 void print_states(Text& text, const Summary& summary) {
   text.heading(fmt::format("Where the time goes (mean of {} IPUs)", summary.ipus.size()));
   for (std::size_t state = 0; state < kStateCount; ++state) {
@@ -146,6 +159,7 @@ std::string summary_text(const Summary& summary, const TextStyle& style) {
   print_states(text, summary);
   print_ipus(text, summary, style.maximum_ipus);
   print_links(text, summary);
+  print_startup(text, summary.startup);
   text.gap();
   text.paragraph("Bottleneck", summary.bottleneck, "1;33");
   for (const std::string& warning : summary.warnings) text.paragraph("Warning", warning, "1;31");

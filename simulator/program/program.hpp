@@ -179,6 +179,8 @@ struct HostPlan {
   bool asynchronous = true;                // loader runs while the IPUs run; false: prepares a run's data between calls
   double samples_per_micro_batch = 1;
   std::uint64_t seed = 0;
+  std::int64_t switch_every = 0;  // another executable is switched in before every so many calls; 0: never
+  double switch_seconds = 0;
 };
 
 struct Program {

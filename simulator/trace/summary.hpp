@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,14 @@ struct IpuSummary {
   PerState state_seconds{};
   std::int64_t stash_micro_batches = 0;
   IpuMemorySummary memory;
+};
+
+// Before the first host call, outside of the makespan. Filled in by the caller (the trace starts with the first call).
+struct StartupSummary {
+  std::optional<double> compile_seconds;  // of the graph …
+  std::optional<double> load_seconds;     // … or of a cached executable from disk; neither without a chip model
+  double executable_upload_seconds = 0;   // code to the IPUs of all replicas
+  double weight_upload_seconds = 0;       // weights and optimiser state likewise
 };
 
 struct LinkSummary {
@@ -53,6 +62,7 @@ struct Summary {
   int replicas = 1;
   int ipus_per_replica = 1;
   std::int64_t simulated_activities = 0;
+  StartupSummary startup;
   std::vector<std::string> warnings;
 };
 

@@ -30,7 +30,7 @@ TEST(SummaryJson, HasTheNamesOfTheInterfaceInOrder) {
               ElementsAre("name", "version", "weight_update_seconds", "run_seconds", "makespan_seconds",
                           "throughput_samples_per_second", "samples_per_run", "slots_per_update", "utilization",
                           "state_seconds", "bottleneck", "ipus", "batch_size_factor", "replicas", "ipus_per_replica",
-                          "sample_name", "links", "simulated_activities", "warnings"));
+                          "sample_name", "links", "startup", "simulated_activities", "warnings"));
   EXPECT_THAT(keys_of(json["utilization"]), ElementsAre("busy", "flops"));
   EXPECT_THAT(keys_of(json["state_seconds"]),
               ElementsAre("forward", "backward", "recompute", "exchange", "all_reduce", "weight_update",

@@ -1,0 +1,117 @@
+// What the host does, and what runs beside compute through IO tiles.
+#include "simulator/app/scenario_host.hpp"
+
+#include <map>
+#include <string>
+
+#include "simulator/app/scenario_options.hpp"
+#include "simulator/core/error.hpp"
+
+namespace podsim {
+
+namespace {
+
+Distribution distribution_of(const Options& options) {
+  const std::map<std::string, Distribution> words = {{"fixed", Distribution::Fixed},
+                                                     {"normal", Distribution::Normal},
+                                                     {"log_normal", Distribution::LogNormal},
+                                                     {"exponential", Distribution::Exponential}};
+  return words.at(options.text("preprocess_distribution"));
+}
+
+constexpr const char* kRealDataKeys[] = {"prefetch_depth",
+                                         "input_type",
+                                         "workers",
+                                         "cores_per_host",
+                                         "callback_seconds",
+                                         "preprocess_seconds_per_sample",
+                                         "preprocess_distribution",
+                                         "preprocess_deviation_seconds",
+                                         "preprocess_on",
+                                         "preprocess_operations_per_element",
+                                         "asynchronous"};
+
+void refuse_without_data(const Value& value) {
+  if (!value.is_object()) return;
+  for (const char* key : kRealDataKeys) {
+    if (const Value* given = value.find(key); given != nullptr) {
+      throw UserError(given->where(), std::string(key) + " has no effect on synthetic data",
+                      "set \"data\": \"real\", or leave the key out");
+    }
+  }
+}
+
+constexpr double kNormalization = 2;  // operations for each element: subtract the mean, divide by the deviation
+
+// On the IPU preparation is part of the model and costs the host nothing.
+void read_preprocessing_place(Scenario& scenario, const Options& options) {
+  const bool on_ipu = options.text("preprocess_on") == "ipu";
+  if (!on_ipu && options.has("preprocess_operations_per_element")) {
+    throw UserError(options.where("preprocess_operations_per_element"), "the host prepares the samples",
+                    "set \"preprocess_on\": \"ipu\", or leave the key out");
+  }
+  if (!on_ipu) return;
+  if (scenario.workload->name() == "stage_times") {
+    throw UserError(options.where("preprocess_on"), "stages with given times say themselves what the IPU does",
+                    "set preprocess_on to host, and add the time to forward_seconds");
+  }
+  scenario.host.preprocess_seconds_per_sample = 0;
+  scenario.partition.preprocess_operations = options.has("preprocess_operations_per_element")
+                                                 ? options.number("preprocess_operations_per_element")
+                                                 : kNormalization;
+}
+
+}  // namespace
+
+void read_host(Scenario& scenario, const Value& value) {
+  const Options options = read_options(value, host_options());
+  scenario.resolved.set("host", Value(options.values()));
+  HostPlan& host = scenario.host;
+  scenario.host_options = options;
+  scenario.framework = options.text("framework");
+  scenario.framework_given = value.is_object() && value.contains("framework");
+  host.synthetic = options.text("data") == "synthetic";
+  if (host.synthetic) refuse_without_data(value);
+  host.instances = static_cast<int>(options.integer("instances"));
+  if (scenario.execution.replicas % host.instances != 0) {
+    throw UserError(options.where("instances"),
+                    std::to_string(host.instances) + " instances cannot share " +
+                        std::to_string(scenario.execution.replicas) + " replicas evenly",
+                    "the number of replicas must be a multiple of the number of instances");
+  }
+  host.prefetch_depth = static_cast<int>(options.integer("prefetch_depth"));
+  host.workers_per_instance = static_cast<int>(options.integer("workers"));
+  host.preprocess_seconds_per_sample = options.number("preprocess_seconds_per_sample");
+  host.distribution = distribution_of(options);
+  host.preprocess_deviation_seconds = options.number("preprocess_deviation_seconds");
+  const bool spread = host.distribution == Distribution::Normal || host.distribution == Distribution::LogNormal;
+  if (spread != (host.preprocess_deviation_seconds > 0)) {
+    throw UserError(options.where("preprocess_deviation_seconds"),
+                    "a deviation belongs to a normal or log_normal preprocess_distribution, and is then above 0",
+                    "give both, or neither");
+  }
+  host.asynchronous = options.boolean("asynchronous");
+  host.switch_every = options.integer("second_graph_every");
+  read_preprocessing_place(scenario, options);
+  host.seed = static_cast<std::uint64_t>(scenario.ipu_config.seed.value_or(0));
+  scenario.lowering.io_tiles = static_cast<int>(options.integer("io_tiles"));
+  scenario.workload_request.synthetic_data = host.synthetic;
+  const std::string& type = options.text("input_type");
+  scenario.partition.input_bytes_per_element = type == "fp32" ? 4 : type == "fp16" ? 2 : type == "int8" ? 1 : 0;
+}
+
+void read_io_overlap(Scenario& scenario, const Value& execution) {
+  const Options options = read_options(execution, execution_options());
+  const std::string& wanted = options.text("io_overlap");
+  const bool tiles = scenario.lowering.io_tiles > 0;
+  if (!tiles && wanted != "auto" && wanted != "none") {
+    throw UserError(options.where("io_overlap"), "overlapped IO needs IO tiles", "set host.io_tiles, e.g. to 32");
+  }
+  if (wanted == "accumulation_loop" || (wanted == "auto" && tiles && !scenario.host.synthetic)) {
+    scenario.execution.io_overlap = IoOverlap::AccumulationLoop;
+  } else if (wanted == "device_iteration_loop") {
+    scenario.execution.io_overlap = IoOverlap::DeviceIterationLoop;
+  }
+}
+
+}  // namespace podsim
