@@ -22,7 +22,7 @@ std::vector<std::int64_t> positions_of(const std::vector<int>& ipu_of_stage, boo
 
 void require_at_least(std::int64_t micro_batches, std::int64_t stages, bool training, const std::string& where) {
   if (micro_batches >= stages) return;
-  const std::string name = training ? "gradient_accumulation_steps" : "device_iterations";
+  const std::string name = training ? "gradient_accumulation_steps" : "inference_device_iterations";
   throw UserError(where,
                   name + " " + std::to_string(micro_batches) + " is less than the " + std::to_string(stages) +
                       " pipeline stages, so the pipeline would never be full",

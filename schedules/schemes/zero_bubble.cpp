@@ -49,7 +49,7 @@ class ZeroBubble final : public Schedule {
     const std::int64_t micro_batches = micro_batches_per_drain(execution);
     const std::int64_t needed = training ? std::max(stages, 2 * stages - 2) : stages;
     if (micro_batches < needed) {
-      const std::string key = training ? "gradient_accumulation_steps" : "device_iterations";
+      const std::string key = training ? "gradient_accumulation_steps" : "inference_device_iterations";
       throw UserError(options.where(),
                       key + " " + std::to_string(micro_batches) + " is less than the " + std::to_string(needed) +
                           " micro-batches that a zero_bubble pipeline of " + std::to_string(stages) +
