@@ -217,6 +217,12 @@ void require_ipus(const Scenario& scenario, const Compilation& compilation) {
   }
 }
 
+// A scheme may place the stages itself (phased): what follows goes by the program.
+void place_as_emitted(StagedModel& model, const Program& program) {
+  model.ipus_per_replica = program.ipus_per_replica;
+  for (Stage& stage : model.stages) stage.ipu = program.ipu_of_stage[static_cast<std::size_t>(stage.index)];
+}
+
 // Options that this model has no use for; not errors, since published configurations carry them along.
 void warn_of_unused_options(Compilation& compilation, const Scenario& scenario) {
   bool serialised = false;
@@ -258,6 +264,7 @@ Compilation compile(const Scenario& scenario, const DataFolder& data) {
   const auto graph = scenario.workload->build(scenario.workload_request);
   StagedModel model = partition(*graph, partition_request(scenario, system.chip));
   Program program = scenario.schedule->emit(model, execution_of(scenario, model), scenario.schedule_options);
+  place_as_emitted(model, program);
   Compilation compilation{std::move(system.topology), std::move(model), std::move(program), {}, {}, {}, {}, {}, 0,
                           scenario.warnings};
   check(compilation.program);

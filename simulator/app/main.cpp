@@ -1,5 +1,6 @@
 // The command line: the only place that prints errors and chooses the exit code (0, 1 user error, 2 internal error).
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
@@ -7,6 +8,7 @@
 #include "simulator/app/commands.hpp"
 #include "simulator/app/summary_memory.hpp"
 #include "simulator/core/error.hpp"
+#include "simulator/core/option.hpp"
 
 namespace {
 
@@ -23,6 +25,17 @@ int fail(const std::string& message, int code) {
   std::fflush(stdout);
   std::cerr << "podsim: " << message << "\n";
   return code;
+}
+
+// CLI11 would only say that a command is missing.
+void refuse_unknown_command(const CLI::App& program, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : program.get_subcommands(nullptr)) names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
+  const std::string near = podsim::nearest_name(argv[1], names);
+  throw podsim::UserError(argv[1], "there is no such command",
+                          near.empty() ? "see 'podsim --help'" : "did you mean " + near + "?");
 }
 
 int run_program(int argc, char** argv) {
@@ -48,6 +61,8 @@ int run_program(int argc, char** argv) {
   podsim::add_validate_command(program);
   podsim::add_sweep_command(program);
   podsim::add_merge_command(program);
+  podsim::add_tune_command(program);
+  refuse_unknown_command(program, argc, argv);
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
