@@ -239,8 +239,8 @@ double Planner::estimate(const PlannedContraction& planned, const TileShare& lar
   return serial * cycles;
 }
 
-void Planner::consider(PlannedContraction& candidate, PlannedContraction& best, PlannedContraction& smallest) const {
-  const Grains grains = grains_of(candidate);
+void Planner::consider(const Grains& grains, PlannedContraction& candidate, PlannedContraction& best,
+                       PlannedContraction& smallest) const {
   MatMulPlan& plan = candidate.plan;
   const auto largest = [](std::int64_t count, std::int64_t split, std::int64_t size, std::int64_t limit) {
     const std::int64_t grains_there = ceil_divide(count, split);
@@ -274,10 +274,10 @@ void Planner::search(PlannedContraction candidate, PlannedContraction& best, Pla
         plan.split_columns = static_cast<int>(columns);
         plan.split_inner = static_cast<int>(inner);
         plan.split_rows = static_cast<int>(ceil_divide(grains.rows, ceil_divide(grains.rows, most)));
-        consider(candidate, best, smallest);
+        consider(grains, candidate, best, smallest);
         if (plan.split_rows == 1) continue;
         plan.split_rows = 1;  // the weights stay where they are
-        consider(candidate, best, smallest);
+        consider(grains, candidate, best, smallest);
       }
     }
   }

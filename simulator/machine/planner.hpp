@@ -60,7 +60,8 @@ class Planner {
   struct Grains;
   [[nodiscard]] Grains grains_of(const PlannedContraction& planned) const;
   void search(PlannedContraction candidate, PlannedContraction& best, PlannedContraction& smallest) const;
-  void consider(PlannedContraction& candidate, PlannedContraction& best, PlannedContraction& smallest) const;
+  void consider(const Grains& grains, PlannedContraction& candidate, PlannedContraction& best,
+                PlannedContraction& smallest) const;
   [[nodiscard]] double estimate(const PlannedContraction& planned, const TileShare& largest) const;
 
   const TileCosts* costs_;

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "simulator/core/error.hpp"
 #include "tests/unit/machine/test_chip.hpp"
@@ -267,7 +267,7 @@ std::vector<Operator> operators_of(const WorkloadGraph& graph) {
 TEST(Lowering, BertLargeIsLoweredWithinASecondAndItsBackwardPassCostsTwice) {
   const auto graph = find_workload("bert", "test").build(bert_large(8));
   const std::vector<Operator> operators = operators_of(*graph);
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // processor time: other tests may run beside this one
   LoweringOptions options = half_partials();
   options.available_memory_proportion = 0.25;
   Lowering lowering(shipped_chip("bow"), options);
@@ -275,7 +275,7 @@ TEST(Lowering, BertLargeIsLoweredWithinASecondAndItsBackwardPassCostsTwice) {
   work.operators = &operators;
   work.first_stage = true;
   const LoweredStage stage = lowering.lower(work);
-  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 1.0);
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 1.0);
   EXPECT_LT(lowering.plans_made(), 60U);
   // AMP work of all passes is that of the graph.
   EXPECT_NEAR(forward_cycles(stage).amp_flops, graph->forward_flops(), 1e-6 * graph->forward_flops());
