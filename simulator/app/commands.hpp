@@ -23,6 +23,7 @@ void add_export_command(CLI::App& program);
 void add_validate_command(CLI::App& program);
 void add_sweep_command(CLI::App& program);
 void add_merge_command(CLI::App& program);
+void add_tune_command(CLI::App& program);
 
 // A scenario file and its `--set K=V` overrides, as most commands take them.
 struct ScenarioArguments {

@@ -28,8 +28,6 @@ void set_simulated(SweepRow& row, const Summary& summary) {
   row.bottleneck = summary.bottleneck;
 }
 
-}  // namespace
-
 void set_compiled(SweepRow& row, const Compilation& compilation) {
   row.set("slots_per_update", static_cast<double>(compilation.program.slots_per_update));
   if (compilation.memory.empty()) return;
@@ -44,12 +42,11 @@ void set_compiled(SweepRow& row, const Compilation& compilation) {
   row.set("memory_headroom_bytes", headroom);
 }
 
-SweepRow simulate_point(Value source, const std::filesystem::path& folder, const DataFolder& data,
-                        const PointSettings& settings) {
+}  // namespace
+
+SweepRow simulate_compiled(Compilation compilation, const Scenario& scenario, const PointSettings& settings) {
   SweepRow row;
   try {
-    const Scenario scenario = read_scenario(std::move(source), folder);
-    Compilation compilation = compile(scenario, data);
     set_compiled(row, compilation);
     require_fit(compilation, scenario);
     RunSettings run_settings;
@@ -63,6 +60,18 @@ SweepRow simulate_point(Value source, const std::filesystem::path& folder, const
     row.error = on_one_line(error.what());
   }
   return row;
+}
+
+SweepRow simulate_point(Value source, const std::filesystem::path& folder, const DataFolder& data,
+                        const PointSettings& settings) {
+  try {
+    const Scenario scenario = read_scenario(std::move(source), folder);
+    return simulate_compiled(compile(scenario, data), scenario, settings);
+  } catch (const UserError& error) {
+    SweepRow row;
+    row.error = on_one_line(error.what());
+    return row;
+  }
 }
 
 }  // namespace podsim

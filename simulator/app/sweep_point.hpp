@@ -19,7 +19,8 @@ struct PointSettings {
 [[nodiscard]] SweepRow simulate_point(Value source, const std::filesystem::path& folder, const DataFolder& data,
                                       const PointSettings& settings);
 
-// The figures that are known without simulation.
-void set_compiled(SweepRow& row, const Compilation& compilation);
+// The same from a compiled scenario on.
+[[nodiscard]] SweepRow simulate_compiled(Compilation compilation, const Scenario& scenario,
+                                         const PointSettings& settings);
 
 }  // namespace podsim
