@@ -1,12 +1,15 @@
 // Processes and flows in SimGrid.
 #include "simulator/engine/kernel.hpp"
 
+#include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
 #include <simgrid/simix.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -21,6 +24,15 @@ namespace {
 // 1.5e-5 bytes, the largest flow 1.4e14 bytes.
 constexpr double kByteScale = 65536;
 
+// A process that has been suspended at this instant must not be resumed before SimGrid has finished with the
+// suspension: a timer does it, behind everything else that happens now. Runs in SimGrid's own context.
+void resume(Process& process) {
+  const double now = simgrid::s4u::Engine::get_clock();
+  if (process.blocked_at < now) return process.actor->resume();
+  simgrid::kernel::timer::Timer::set(std::nextafter(now, std::numeric_limits<double>::infinity()),
+                                     [&process] { process.actor->resume(); });
+}
+
 // SimGrid's clock and its sealed platform are static: a second engine in a process would start at the first one's end.
 void claim_process() {
   static std::atomic<bool> claimed = false;
@@ -33,7 +45,6 @@ struct Kernel::SimGrid {
   std::unique_ptr<simgrid::s4u::Engine> engine;
   std::optional<RouteZone> zone;
   std::vector<simgrid::s4u::ActorPtr> actors;
-  std::vector<simgrid::s4u::SemaphorePtr> signals;  // of the actors
   std::vector<simgrid::s4u::CommPtr> flows;
   std::vector<FlowId> free_flows;
   std::exception_ptr failure;
@@ -68,8 +79,7 @@ void Kernel::spawn(Process& process, int vertex, const std::string& name, std::f
     }
   };
   simgrid_->actors.push_back(simgrid::s4u::Actor::create(name, simgrid_->zone->host(vertex), wrapped));
-  simgrid_->signals.push_back(simgrid::s4u::Semaphore::create(0));
-  process.signal = simgrid_->signals.back().get();
+  process.actor = simgrid_->actors.back().get();
 }
 
 bool Kernel::run() {
@@ -95,7 +105,8 @@ void Kernel::block(Process& self, int phase) {
   ++activities_;
   self.wait = Wait::Blocked;
   self.phase = phase;
-  self.signal->acquire();
+  self.blocked_at = now();
+  simgrid::s4u::this_actor::suspend();
   self.wait = Wait::None;
   self.woken = false;
 }
@@ -105,14 +116,14 @@ void Kernel::yield() { simgrid::s4u::this_actor::yield(); }
 void Kernel::wake(Process& other) {
   if (other.wait != Wait::Blocked || other.woken) return;
   other.woken = true;
-  other.signal->release();
+  wake_all(std::array{&other});
 }
 
 void Kernel::wake_all(std::span<Process* const> others) {
   if (others.empty()) return;
   for (Process* other : others) other->woken = true;
   simgrid::kernel::actor::simcall_answered([others] {
-    for (Process* other : others) other->signal->release();
+    for (Process* other : others) resume(*other);
   });
 }
 

@@ -13,7 +13,7 @@
 #include "topology/topology.hpp"
 
 namespace simgrid::s4u {
-class Semaphore;
+class Actor;
 }
 
 namespace podsim::engine {
@@ -29,8 +29,8 @@ struct Process {
   double until = 0;           // end of the sleep
   bool woken = false;         // wake() was called, the process has not run yet
   std::vector<FlowId> flows;  // that it waits for, in order; those behind it have ended
-  // Suspending would be cheaper, but SimGrid loses a resumption at the instant of the suspension.
-  simgrid::s4u::Semaphore* signal = nullptr;
+  double blocked_at = 0;
+  simgrid::s4u::Actor* actor = nullptr;
 };
 
 struct FlowRequest {
