@@ -39,7 +39,11 @@ void verify_cover(const Trace& trace, int ipu, const std::vector<RepeatedWindow>
   double reached = 0;
   auto window = windows.begin();
   const auto pass_windows = [&](double until) {
-    for (; window != windows.end() && window->start <= until + tolerance; ++window) {
+    // An interval lies before a window or behind it; which, rounding at the window's edges cannot tell.
+    const auto middle = [](const RepeatedWindow& of) {
+      return of.start + 0.5 * static_cast<double>(of.count) * of.period;
+    };
+    for (; window != windows.end() && middle(*window) <= until; ++window) {
       if (std::abs(window->start - reached) > tolerance) {
         fail("trace: IPU ", ipu, " is recorded until ", reached, " s, but a repeated window starts at ", window->start,
              " s");
