@@ -121,14 +121,15 @@ StartupSummary startup(const Scenario& scenario, const Compilation& compilation,
   const Image code = code_of(compilation);
   summary.executable_upload_seconds = transfer_seconds(compilation, code, true);
   const ParameterSet parameters(data.load("software/frameworks"));
+  const double graphs = scenario.host.switch_every > 0 ? 2 : 1;
   if (scenario.ipu_config.executable_cache_dir.empty()) {
     summary.compile_seconds =
-        parameters.get("compile_seconds_base") +
-        parameters.get("compile_seconds_per_operator") * static_cast<double>(lowered_operators(compilation));
+        graphs * (parameters.get("compile_seconds_base") +
+                  parameters.get("compile_seconds_per_operator") * static_cast<double>(lowered_operators(compilation)));
   } else {
     double bytes = 0;
     for (const double of_ipu : code.ipu) bytes += of_ipu;
-    summary.load_seconds = bytes / parameters.get("executable_load_bytes_per_second");
+    summary.load_seconds = graphs * bytes / parameters.get("executable_load_bytes_per_second");
   }
   return summary;
 }

@@ -6,8 +6,8 @@
 
 namespace podsim {
 
-// Compilation of the graph, or with executable_cache_dir the load of the cached executable; then code and weights go to
-// all IPUs at once over the host path, where the busiest link decides.
+// Compilation of the graph (of both, where there are two), or with executable_cache_dir the load of the cached
+// executable; then code and weights go to all IPUs at once over the host path, where the busiest link decides.
 [[nodiscard]] StartupSummary startup(const Scenario& scenario, const Compilation& compilation, const DataFolder& data);
 
 // Another executable of the same size: its code up; weights down, and up again. 0 with one graph.

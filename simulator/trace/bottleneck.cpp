@@ -28,6 +28,10 @@ enum class Cause {
   Sync
 };
 
+constexpr std::array<std::pair<State, Cause>, 3> kHost = {{{State::HostInputStall, Cause::HostInput},
+                                                           {State::HostTransfer, Cause::HostTransfer},
+                                                           {State::HostOutputStall, Cause::HostOutput}}};
+
 struct Share {
   Cause cause;
   double share;
@@ -54,9 +58,6 @@ struct Slowest {
 };
 
 Slowest find_slowest(const Summary& summary) {
-  constexpr std::array<std::pair<State, Cause>, 3> kHost = {{{State::HostInputStall, Cause::HostInput},
-                                                             {State::HostTransfer, Cause::HostTransfer},
-                                                             {State::HostOutputStall, Cause::HostOutput}}};
   Slowest slowest;
   double most = -1, mean_time = 0, mean_work = 0;
   for (std::size_t i = 0; i < summary.ipus.size(); ++i) {
@@ -82,18 +83,36 @@ Slowest find_slowest(const Summary& summary) {
   return slowest;
 }
 
+double& share_of(std::vector<Share>& shares, Cause cause) {
+  return std::find_if(shares.begin(), shares.end(), [cause](const Share& share) { return share.cause == cause; })
+      ->share;
+}
+
 // Waiting in slots is the slowest IPU's doing as far as that one has more to do than the mean; the rest comes with
 // the unequal slots of ramp-up and ramp-down.
 void book_imbalance(std::vector<Share>& shares, const Summary& summary) {
   const Slowest slowest = find_slowest(summary);
-  const auto share_of = [&shares](Cause cause) -> double& {
-    return std::find_if(shares.begin(), shares.end(), [cause](const Share& share) { return share.cause == cause; })
-        ->share;
-  };
-  const double uneven = std::clamp(slowest.more_time, 0.0, share_of(Cause::Imbalance));
-  share_of(Cause::Ramps) += share_of(Cause::Imbalance) - uneven;
-  share_of(Cause::Imbalance) = 0;
-  share_of(slowest.cause) += uneven;
+  const double uneven = std::clamp(slowest.more_time, 0.0, share_of(shares, Cause::Imbalance));
+  share_of(shares, Cause::Ramps) += share_of(shares, Cause::Imbalance) - uneven;
+  share_of(shares, Cause::Imbalance) = 0;
+  share_of(shares, slowest.cause) += uneven;
+}
+
+// Waiting for other replicas is the host's doing as far as one of them has waited longer for the host.
+void book_sync(std::vector<Share>& shares, const Summary& summary) {
+  std::vector<double> left;
+  for (const IpuSummary& ipu : summary.ipus) left.push_back(seconds_of(ipu.state_seconds, State::Sync));
+  for (const auto& [state, cause] : kHost) {
+    double longest = 0;
+    for (const IpuSummary& ipu : summary.ipus) longest = std::max(longest, seconds_of(ipu.state_seconds, state));
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      const double hosts = std::min(left[i], longest - seconds_of(summary.ipus[i].state_seconds, state));
+      const double share = hosts / summary.makespan_seconds / static_cast<double>(left.size());
+      left[i] -= hosts;
+      share_of(shares, cause) += share;
+      share_of(shares, Cause::Sync) -= share;
+    }
+  }
 }
 
 Share largest_cause(const Summary& summary, const Program& program) {
@@ -113,6 +132,7 @@ Share largest_cause(const Summary& summary, const Program& program) {
       {Cause::WeightUpdate, share(State::WeightUpdate)},
       {Cause::Sync, share(State::Sync)},
   };
+  book_sync(shares, summary);
   if (pipelined(program)) {
     book_imbalance(shares, summary);
   } else {

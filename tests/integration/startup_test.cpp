@@ -34,6 +34,12 @@ TEST(Startup, CompilationTakesWhatTheTutorialPrints) {
   EXPECT_NEAR(startup("mnist_inference_pod4", {})[0], 35, 1);
 }
 
+TEST(Startup, ASecondGraphIsCompiledToo) {
+  const auto one = startup("mnist_pipeline_pod4", {{"epochs", "1"}});
+  const auto two = startup("mnist_pipeline_pod4", {{"epochs", "1"}, {"host.second_graph_every", "100"}});
+  EXPECT_EQ(two[0], 2 * one[0]);
+}
+
 TEST(Startup, ACachedExecutableIsLoadedInstead) {
   const auto compiled = startup("mnist_pipeline_pod4", {{"epochs", "1"}});
   const auto cached = startup("mnist_pipeline_pod4", {{"epochs", "1"}, {"executable_cache_dir", "cache"}});
