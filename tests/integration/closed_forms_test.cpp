@@ -47,7 +47,9 @@ void expect_time(const std::string& text, double seconds, double slots) {
   const std::vector<double> result = simulate_text(text);
   ASSERT_EQ(result.size(), 3U);
   EXPECT_NEAR(result[0] / seconds, 1, 1e-9);
-  if (slots > 0) EXPECT_EQ(result[1], slots);
+  if (slots > 0) {
+    EXPECT_EQ(result[1], slots);
+  }
   EXPECT_LT(result[2], 1e-12);
 }
 
