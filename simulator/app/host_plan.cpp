@@ -1,19 +1,45 @@
 // Defaults that depend on framework and pod come from the parameter files.
 #include "simulator/app/host_plan.hpp"
 
+#include <algorithm>
+
 namespace podsim {
 
-HostPlan host_plan(const Scenario& scenario, const Topology& topology, const DataFolder& data) {
+namespace {
+
+// Bytes of one sample that the host hands over, over all input streams of a replica.
+double sample_bytes(const Program& program, double samples_per_micro_batch) {
+  double bytes = 0;
+  for (const HostStream& stream : program.streams) bytes += stream.input ? stream.bytes : 0;
+  return bytes / std::max(1.0, samples_per_micro_batch);
+}
+
+}  // namespace
+
+double call_input_seconds(const ParameterSet& frameworks, const std::string& framework, double samples, double bytes) {
+  return samples * (frameworks.get("call_seconds_per_sample_" + framework) +
+                    bytes * frameworks.get("call_seconds_per_byte_" + framework));
+}
+
+HostPlan host_plan(const Scenario& scenario, const Compilation& compilation, const DataFolder& data) {
   const Options& options = scenario.host_options;
-  const ParameterSet& system = topology.parameters();
+  const ParameterSet& system = compilation.topology.parameters();
   HostPlan plan = scenario.host;
   if (options.has("call_overhead_seconds")) {
     plan.call_overhead_seconds = options.number("call_overhead_seconds");
   } else if (scenario.workload->name() == "stage_times" && !scenario.framework_given) {
     plan.call_overhead_seconds = 0;  // nothing but the stages' own times
   } else {
-    plan.call_overhead_seconds =
-        ParameterSet(data.load("software/frameworks")).get("call_overhead_" + scenario.framework);
+    const ParameterSet frameworks(data.load("software/frameworks"));
+    plan.call_overhead_seconds = frameworks.get("call_overhead_" + scenario.framework);
+    if (!plan.synthetic) {
+      const Execution& execution = compilation.program.execution;
+      const double micro_batch = static_cast<double>(scenario.workload_request.micro_batch_size);
+      const double samples = micro_batch * static_cast<double>(execution.micro_batches * execution.device_iterations) *
+                             static_cast<double>(execution.replicas) / std::max(1, plan.instances);
+      plan.call_overhead_seconds +=
+          call_input_seconds(frameworks, scenario.framework, samples, sample_bytes(compilation.program, micro_batch));
+    }
   }
   plan.callback_seconds =
       options.has("callback_seconds") ? options.number("callback_seconds") : system.get("host_sync_seconds");

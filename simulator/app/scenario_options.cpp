@@ -145,7 +145,8 @@ std::vector<Option> host_options() {
       count("second_graph_every", 0, 0, kMany,
             "Host calls after which another executable of the same size is switched in (another batch shape, for "
             "example): code up, weights down and up; 0: one graph."),
-      number("call_overhead_seconds", {}, 0, kLong, "Overhead of a host call; default: the framework's."),
+      number("call_overhead_seconds", {}, 0, kLong,
+             "Overhead of a host call; default: the framework's, with its serial handling of the call's real inputs."),
       number("callback_seconds", {}, 0, kLong, "Answer time of the host to a stream request; default: the pod's."),
       count("workers", 1, 1, 65536, "Threads of an instance that prepare samples."),
       count("cores_per_host", {}, 1, 65536, "Cores of a host, shared by its instances; default: the pod's server."),
