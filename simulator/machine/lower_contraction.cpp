@@ -72,6 +72,17 @@ void rearrange(const std::string& name, double elements, const Contraction& cont
             share.mapped([&](double b) { return steps.costs().rearrange_cycles(b, contraction.atom_bytes); }), {}, {});
 }
 
+// An operand in its natural order comes out of another operator's layout: pieces are put in place on each tile before
+// they are exchanged (PopLibs convolutions and matmuls pre-arrange their operands).
+void arrange(const std::string& name, double elements, const Contraction& contraction, SuperstepList& steps) {
+  constexpr std::int64_t kWholeVectors = 8;
+  const double element = static_cast<double>(bytes_of(contraction.operands));
+  steps.add(name + "/pre-arrange", steps.spread(elements, contraction.operands).mapped([&](double share) {
+    return steps.costs().rearrange_cycles(share * element, kWholeVectors);
+  }),
+            {}, {});
+}
+
 }  // namespace
 
 void lower_contraction(const Planner& planner, const PlannedContraction& planned, const std::string& name,
@@ -81,6 +92,12 @@ void lower_contraction(const Planner& planner, const PlannedContraction& planned
   const double element = static_cast<double>(bytes_of(contraction.operands));
   if (contraction.rearrange_left) rearrange(name + "/left", contraction.left_elements(), contraction, steps);
   if (contraction.rearrange_right) rearrange(name + "/right", contraction.right_elements(), contraction, steps);
+  if (!contraction.rearrange_left && !contraction.left_resident) {
+    arrange(name + "/left", contraction.left_elements(), contraction, steps);
+  }
+  if (!contraction.rearrange_right && !contraction.right_resident) {
+    arrange(name + "/right", contraction.right_elements(), contraction, steps);
+  }
 
   const TileShares shares = shares_of(planner, steps.costs(), planned);
   const double serial = static_cast<double>(plan.serial_columns * plan.serial_inner * plan.serial_rows);

@@ -15,6 +15,8 @@ void lower_update(const Weight& weight, const Optimizer& optimizer, std::int64_t
   }
   const double binary = steps.costs().loop_cycles(VectorLoop::Binary, type);
   steps.add("update/elementwise", steps.vector_loop(elements, type, binary * optimizer.operations_per_weight), {}, {});
+  // One operator of the graph for each state, and one for the weights.
+  steps.add_control(steps.costs().operator_cycles() * static_cast<double>(1 + optimizer.state_types.size()));
   if (optimizer.norms_per_weight_tensor == 0) return;
   // Norms of the whole tensor: squares summed on each tile, over the tiles, and the result back to all of them.
   const double norms = optimizer.norms_per_weight_tensor;

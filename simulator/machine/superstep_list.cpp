@@ -39,6 +39,16 @@ void SuperstepList::add_waiting(std::string name, double exchange_cycles) {
   append(std::move(step));
 }
 
+void SuperstepList::add_control(double cycles) {
+  for (Superstep& step : result_.supersteps) {
+    if (step.repeat != 1 || step.compute_cycles.maximum() <= 0) continue;
+    result_.compute_cycles -= step.compute_cycles_maximum();
+    step.compute_cycles += on_all_tiles(TileVector(compute_tiles_, cycles));
+    result_.compute_cycles += step.compute_cycles_maximum();
+    return;
+  }
+}
+
 void SuperstepList::append(Superstep step) {
   if (step.cycles() <= 0) return;
   result_.compute_cycles += step.repeat * step.compute_cycles_maximum();

@@ -22,6 +22,9 @@ class SuperstepList {
   // An exchange with other IPUs that takes a fixed time.
   void add_waiting(std::string name, double exchange_cycles);
 
+  // Work of the control program once per operator, on every compute tile; nothing where there are no supersteps.
+  void add_control(double cycles);
+
   // `elements` spread over the compute tiles in vectors of 8 bytes.
   [[nodiscard]] TileVector spread(double elements, ElementType type) const;
   // One vertex loop over `elements` spread so.

@@ -49,6 +49,7 @@ TileCosts::TileCosts(const Chip& chip)
       workers_(chip.workers_per_tile),
       sync_(chip.sync_cycles),
       step_(chip.parameters.get("superstep_control_cycles")),
+      operator_(chip.parameters.get("operator_control_cycles")),
       exchange_fixed_(chip.exchange_fixed_cycles),
       exchange_rate_(chip.exchange_bytes_per_cycle * chip.parameters.get("exchange_efficiency")),
       replica_step_(chip.parameters.get("replica_statistics_step_seconds") * chip.clock_hz),

@@ -67,6 +67,9 @@ class TileCosts {
   [[nodiscard]] double sync_cycles() const { return sync_; }
   // Control program of one superstep: loading and calling the compute set.
   [[nodiscard]] double step_cycles() const { return step_; }
+  // The same for one operator of the framework's graph: program flow, copies into outlined functions and loops,
+  // supersteps of bookkeeping (zeroed partials, seeds, scalars) that its own supersteps do not show.
+  [[nodiscard]] double operator_cycles() const { return operator_; }
   // One step of an all-reduce of statistics between the IPUs of neighbouring replicas.
   [[nodiscard]] double replica_step_cycles() const { return replica_step_; }
   [[nodiscard]] int workers() const { return workers_; }
@@ -77,7 +80,7 @@ class TileCosts {
 
   const Chip* chip_;
   int workers_;
-  double sync_, step_, exchange_fixed_, exchange_rate_, replica_step_;
+  double sync_, step_, operator_, exchange_fixed_, exchange_rate_, replica_step_;
   double vector_bytes_, supervisor_, worker_;
   double amp_weight_rate_;
   double copy_fixed_, copy_rate_;

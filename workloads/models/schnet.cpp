@@ -114,7 +114,7 @@ class SchNetWorkload final : public Workload {
     return {{"features", OptionType::Integer, 100, "Width of atoms and filters.", 2},
             {"interactions", OptionType::Integer, 4, "Interaction blocks.", 1},
             {"gaussians", OptionType::Integer, 25, "Radial basis functions.", 1},
-            {"neighbours", OptionType::Integer, 8, "Nearest neighbours of an atom.", 1},
+            {"neighbours", OptionType::Integer, 28, "Nearest neighbours of an atom.", 1},
             {"atoms_per_pack", OptionType::Integer, 36, "Atoms of a pack, padding included.", 2},
             {"molecules_per_pack", OptionType::Integer, 2, "Molecules of a pack; what throughput counts.", 1}};
   }
