@@ -1,0 +1,43 @@
+// The ratchet: predictions of measured systems do not get worse. Lower the bounds when they have become better.
+#include "simulator/app/validation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "simulator/app/data_folder.hpp"
+#include "simulator/app/process_pool.hpp"
+
+namespace podsim {
+namespace {
+
+constexpr double kMedian = 0.055;
+constexpr double kWorst = 0.70;
+// Bounds of families that are predicted well; the others are held by the worst error.
+constexpr std::pair<const char*, double> kWorstOfFamily[] = {{"ResNet-50", 0.08},  {"BERT MLPerf", 0.05},
+                                                             {"BERT-Large", 0.08}, {"BERT-Base", 0.03},
+                                                             {"ViT", 0.06},        {"Conformer", 0.08},
+                                                             {"SchNet", 0.16}};
+
+TEST(Validation, ErrorsDoNotGrow) {
+  const std::filesystem::path folder = scenarios_folder() / "validation";
+  const std::vector<Prediction> predictions =
+      predict(read_measurements(folder / "measurements.csv"), folder, available_processors());
+  for (const Prediction& prediction : predictions) {
+    EXPECT_EQ(prediction.error, "") << prediction.measurement.id;
+  }
+  const std::vector<ErrorStatistics> families = statistics(predictions);
+  EXPECT_LE(families.back().median, kMedian);
+  EXPECT_LE(families.back().worst, kWorst);
+  for (const auto& [name, bound] : kWorstOfFamily) {
+    for (const ErrorStatistics& family : families) {
+      if (family.name == name) {
+        EXPECT_LE(family.worst, bound) << name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace podsim
