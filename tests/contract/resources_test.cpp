@@ -17,9 +17,9 @@ using testing::Overrides;
 // Rounding of sums of thousands of steps.
 constexpr double kSlack = 1 + 1e-9;
 
-std::string random_scenario() {
+std::string random_scenario(bool one_replica) {
   const int stages = *rc::gen::element(1, 2, 4);
-  const int replicas = *rc::gen::element(1, 2, 4);
+  const int replicas = one_replica ? 1 : *rc::gen::element(1, 2, 4);
   const int micro_batches = 2 * stages * *rc::gen::inRange(1, 5);
   const auto milliseconds = [] { return std::to_string(1e-6 * *rc::gen::inRange(1, 5000)); };
   const auto megabytes = [] { return std::to_string(1000000 * *rc::gen::inRange(0, 200)); };
@@ -44,8 +44,8 @@ double makespan(const std::string& text, const Overrides& overrides) {
   return result.numbers.at(0);
 }
 
-void expect_not_slower(const Overrides& more) {
-  const std::string text = random_scenario();
+void expect_not_slower(const Overrides& more, bool one_replica = false) {
+  const std::string text = random_scenario(one_replica);
   const double before = makespan(text, {});
   const double after = makespan(text, more);
   RC_LOG() << text << "\nbefore " << before << " after " << after;
@@ -60,9 +60,11 @@ RC_GTEST_PROP(MoreResources, FasterHostNetwork, ()) {
   expect_not_slower({{"system.parameters", R"({"nic_bytes_per_second": 1e11, "memory_bytes_per_second": 1e11})"}});
 }
 
-RC_GTEST_PROP(MoreResources, DeeperPrefetching, ()) { expect_not_slower({{"host.prefetch_depth", "5"}}); }
+// With several replicas theory promises nothing here: data that is ready earlier shares the network with that of
+// others, which fair sharing delays.
+RC_GTEST_PROP(MoreResources, DeeperPrefetching, ()) { expect_not_slower({{"host.prefetch_depth", "5"}}, true); }
 
-RC_GTEST_PROP(MoreResources, MoreWorkers, ()) { expect_not_slower({{"host.workers", "8"}}); }
+RC_GTEST_PROP(MoreResources, MoreWorkers, ()) { expect_not_slower({{"host.workers", "8"}}, true); }
 
 RC_GTEST_PROP(MoreResources, OverlappedUpdates, ()) { expect_not_slower({{"execution.weight_update", "overlapped"}}); }
 

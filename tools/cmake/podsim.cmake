@@ -47,16 +47,20 @@ function(podsim_plugins kind type header folder)
   set(${kind}_sources ${plugins} ${table} PARENT_SCOPE)
 endfunction()
 
-# podsim_tests(NAME FOLDER libraries…): one GoogleTest program from all .cpp files of FOLDER.
+# podsim_tests(NAME FOLDER [SERIAL] libraries…): one GoogleTest program from all .cpp files of FOLDER. SERIAL: its tests
+# start processes of their own and race with signals, so each has the machine for itself.
 function(podsim_tests name folder)
+  cmake_parse_arguments(ARG "SERIAL" "" "" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
   if(NOT sources)
     return()
   endif()
   add_executable(${name} ${sources})
-  target_link_libraries(${name} PRIVATE ${ARGN} GTest::gmock GTest::gtest_main rapidcheck)
+  target_link_libraries(${name} PRIVATE ${ARG_UNPARSED_ARGUMENTS} GTest::gmock GTest::gtest_main rapidcheck)
   target_compile_definitions(${name} PRIVATE PODSIM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 600)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 600 RUN_SERIAL ${ARG_SERIAL}
+                       # Random cases are the same ones each time; set RC_PARAMS by hand to explore others.
+                       ENVIRONMENT "RC_PARAMS=seed=20261120")
 endfunction()
 
 # podsim_header_check(): compiles each header of the project alone, in a file of its own.
