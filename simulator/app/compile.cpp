@@ -16,30 +16,6 @@ namespace podsim {
 
 namespace {
 
-struct System {
-  Topology topology;
-  Chip chip;
-};
-
-// system.parameters holds chip and pod parameters side by side: those that the chip knows are the chip's.
-System build_system(const Scenario& scenario, const DataFolder& data) {
-  const ParameterSet any_chip(data.load("chips/gc200"));
-  Value chip_overrides{Value::Object{}};
-  PodRequest request = scenario.pod;
-  request.overrides = Value{Value::Object{}};
-  if (!scenario.parameter_overrides.is_null()) {
-    request.overrides.set_where(scenario.parameter_overrides.where());
-    chip_overrides.set_where(scenario.parameter_overrides.where());
-    for (const auto& [name, value] : scenario.parameter_overrides.object()) {
-      (any_chip.find(name) != nullptr ? chip_overrides : request.overrides).set(name, value);
-    }
-  }
-  Topology topology = build_topology(request, data);
-  ParameterSet chip_parameters(data.load("chips/" + topology.chip()));
-  chip_parameters.override_with(chip_overrides);
-  return {std::move(topology), chip_from(chip_parameters)};
-}
-
 // One Lowering for each memory proportion, shared by the IPUs that have it.
 std::vector<std::shared_ptr<Lowering>> make_lowerings(const Scenario& scenario, const Chip& chip, int ipus) {
   const std::vector<double>& proportions = scenario.available_memory_proportion;
@@ -259,8 +235,30 @@ int shards_of(const VariableLocation& location, int replicas) {
   return location.sharding_domain > 0 ? std::min(location.sharding_domain, replicas) : replicas;
 }
 
+// system.parameters holds chip and pod parameters side by side: those that the chip knows are the chip's.
+System build_system(const Scenario& scenario, const DataFolder& data) {
+  const ParameterSet any_chip(data.load("chips/gc200"));
+  Value chip_overrides{Value::Object{}};
+  PodRequest request = scenario.pod;
+  request.overrides = Value{Value::Object{}};
+  if (!scenario.parameter_overrides.is_null()) {
+    request.overrides.set_where(scenario.parameter_overrides.where());
+    chip_overrides.set_where(scenario.parameter_overrides.where());
+    for (const auto& [name, value] : scenario.parameter_overrides.object()) {
+      (any_chip.find(name) != nullptr ? chip_overrides : request.overrides).set(name, value);
+    }
+  }
+  Topology topology = build_topology(request, data);
+  ParameterSet chip_parameters(data.load("chips/" + topology.chip()));
+  chip_parameters.override_with(chip_overrides);
+  return {std::move(topology), chip_from(chip_parameters)};
+}
+
 Compilation compile(const Scenario& scenario, const DataFolder& data) {
-  System system = build_system(scenario, data);
+  return compile(scenario, data, build_system(scenario, data));
+}
+
+Compilation compile(const Scenario& scenario, const DataFolder& data, System system) {
   const auto graph = scenario.workload->build(scenario.workload_request);
   StagedModel model = partition(*graph, partition_request(scenario, system.chip));
   Program program = scenario.schedule->emit(model, execution_of(scenario, model), scenario.schedule_options);
@@ -272,7 +270,7 @@ Compilation compile(const Scenario& scenario, const DataFolder& data) {
   warn_of_unused_options(compilation, scenario);
   compilation.parameters = graph->parameter_count();
   compilation.live_micro_batches = live_micro_batches(compilation.program);
-  compilation.program.host = host_plan(scenario, compilation.topology, data);
+  compilation.program.host = host_plan(scenario, compilation, data);
   compilation.program.host.samples_per_micro_batch = static_cast<double>(compilation.model.samples_per_micro_batch);
   compilation.io_tiles_needed = io_tiles_needed(scenario, compilation.model, system.chip);
   if (compilation.model.profiled) {

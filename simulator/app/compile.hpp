@@ -15,6 +15,13 @@
 
 namespace podsim {
 
+// The simulated pod and its chip, with the scenario's parameters.
+struct System {
+  Topology topology;
+  Chip chip;
+};
+[[nodiscard]] System build_system(const Scenario& scenario, const DataFolder& data);
+
 struct Compilation {
   Topology topology;
   StagedModel model;
@@ -31,6 +38,8 @@ struct Compilation {
 // UserError where the scenario cannot run: too few IPUs (both numbers), a split that does not add up, … Running out
 // of tile memory is not reported here: see require_fit().
 [[nodiscard]] Compilation compile(const Scenario& scenario, const DataFolder& data);
+// The same with a system that was built before from an equal system section.
+[[nodiscard]] Compilation compile(const Scenario& scenario, const DataFolder& data, System system);
 
 // Replicas that share the shards of a class of tensors; 1 where it is not sharded.
 [[nodiscard]] int shards_of(const VariableLocation& location, int replicas);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "simulator/app/process_pool.hpp"
 #include "simulator/app/summary_memory.hpp"
 #include "simulator/core/error.hpp"
 #include "simulator/engine/run.hpp"
@@ -44,6 +45,20 @@ void set_compiled(SweepRow& row, const Compilation& compilation) {
 
 }  // namespace
 
+std::optional<SharedSystem> share_system(const Value& source, const std::filesystem::path& folder,
+                                         const DataFolder& data) {
+  const auto build = [&] {
+    const Scenario scenario = read_scenario(source, folder);
+    return SharedSystem{scenario.source.at("system"), build_system(scenario, data)};
+  };
+  ProcessPool pool(1, 0);
+  pool.start(0, [&] { return build().section.where(); });
+  std::vector<ProcessResult> results;
+  while (results.empty()) results = pool.wait(1);
+  if (!results.front().failure.empty()) return std::nullopt;
+  return build();
+}
+
 SweepRow simulate_compiled(Compilation compilation, const Scenario& scenario, const PointSettings& settings) {
   SweepRow row;
   try {
@@ -66,7 +81,11 @@ SweepRow simulate_point(Value source, const std::filesystem::path& folder, const
                         const PointSettings& settings) {
   try {
     const Scenario scenario = read_scenario(std::move(source), folder);
-    return simulate_compiled(compile(scenario, data), scenario, settings);
+    const Value* section = scenario.source.find("system");
+    const bool shared = settings.system != nullptr && section != nullptr && *section == settings.system->section;
+    Compilation compilation =
+        shared ? compile(scenario, data, std::move(settings.system->system)) : compile(scenario, data);
+    return simulate_compiled(std::move(compilation), scenario, settings);
   } catch (const UserError& error) {
     SweepRow row;
     row.error = on_one_line(error.what());

@@ -23,7 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kPause = 0.05;  // seconds between looks at what other processes do
+constexpr std::size_t kWorthSharing = 8;  // points from which on a shared system pays
+constexpr double kPause = 0.05;           // seconds between looks at what other processes do
 
 // A folder for the rows of a sweep that goes to standard output; nothing of it stays.
 class TemporaryFolder {
@@ -52,7 +53,9 @@ class SweepLoop {
         journal_(journal),
         cache_(settings.cache, settings.code + " " + data.digest() + (settings.fast_forward ? "" : " step by step")),
         pool_(settings.jobs, settings.timeout_seconds),
-        progress_(journal.points(), journal.done(), settings.show_progress) {}
+        progress_(journal.points(), journal.done(), settings.show_progress) {
+    share();
+  }
 
   // Until all points are done, here or elsewhere; false where a signal ended it earlier.
   bool run() {
@@ -66,6 +69,15 @@ class SweepLoop {
   }
 
  private:
+  // Most sweeps leave the system alone.
+  void share() {
+    if (journal_.points() - journal_.done() < kWorthSharing) return;
+    try {
+      system_ = share_system(point_source(sweep_, 0), sweep_.folder, data_);
+    } catch (const UserError&) {  // a value that cannot be set: the points will say so
+    }
+  }
+
   void fill() {
     while (!pool_.full() && !stop_.arrived()) {
       const std::optional<std::size_t> point = journal_.claim();
@@ -92,7 +104,8 @@ class SweepLoop {
     pool_.start(point, [this, point] {
       SweepRow row;
       try {
-        row = simulate_point(point_source(sweep_, point), sweep_.folder, data_, {settings_.fast_forward});
+        row = simulate_point(point_source(sweep_, point), sweep_.folder, data_,
+                             {settings_.fast_forward, system_ ? &*system_ : nullptr});
       } catch (const UserError& error) {
         row.error = on_one_line(error.what());
       } catch (const std::exception& error) {
@@ -124,6 +137,7 @@ class SweepLoop {
   const LoadedData& data_;
   SweepJournal& journal_;
   SweepCache cache_;
+  std::optional<SharedSystem> system_;
   std::map<std::size_t, std::string> keys_;  // of points that run
   StopSignals stop_;
   ProcessPool pool_;

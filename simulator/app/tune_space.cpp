@@ -87,7 +87,7 @@ Base examine(const TuneRequest& request, const DataFolder& data) {
   base.layers = numbers.empty() ? 0 : *std::max_element(numbers.begin(), numbers.end()) + 1;
   PodRequest pod = base.scenario.pod;
   base.pod_ipus = build_topology(pod, data).ipu_count();
-  if (base.profiled) base.ipus_per_replica = compile(base.scenario, data).model.ipus_per_replica;
+  if (base.profiled) base.ipus_per_replica = partition(*graph, base.scenario.partition).ipus_per_replica;
   const Value* execution = request.source.find("execution");
   const Value* locations = execution != nullptr && execution->is_object() ? execution->find("locations") : nullptr;
   base.own_locations = locations != nullptr && locations->is_object() && locations->contains("optimizer_state");

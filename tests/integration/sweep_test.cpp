@@ -86,6 +86,21 @@ TEST_F(SweepProgram, PointsThatCannotRunAreRows) {
   EXPECT_EQ(table.cell(2, "bottleneck"), "");
 }
 
+// Points share what they have in common (the system of the first one), and no more than that.
+TEST_F(SweepProgram, EachPointHasItsOwnPod) {
+  const CsvTable table = parse_csv(sweep({"--set", "replication_factor=8", "--vary", "system.pod=pod64,pod16,bow-pod64",
+                                          "--vary", "gradient_accumulation_steps=8:12"},
+                                         "out.csv"),
+                                   "out.csv");
+  ASSERT_EQ(table.rows.size(), 15U);
+  for (std::size_t row = 0; row < 15; ++row) {
+    const bool small = table.cell(row, "system.pod") == "pod16";
+    EXPECT_EQ(table.cell(row, "error").find("8 replicas of 4 IPUs need 32 IPUs; pod16 has 16") != std::string::npos,
+              small);
+    EXPECT_EQ(table.cell(row, "makespan_seconds").empty(), small);
+  }
+}
+
 TEST_F(SweepProgram, WarnsWhereNothingCanRun) {
   const Finished finished = podsim({"sweep", "s.json", "--vary", "replication_factor=5,6", "-o", "out.csv"});
   EXPECT_EQ(finished.exit_code, 0);

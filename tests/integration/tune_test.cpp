@@ -1,0 +1,90 @@
+// podsim tune returns the optimum of its space: on small spaces the same as simulating all of it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "simulator/config/json.hpp"
+#include "tests/integration/sweep_program.hpp"
+
+namespace podsim {
+namespace {
+
+using testing::Finished;
+using ::testing::HasSubstr;
+using testing::SweepProgram;
+
+class TuneProgram : public SweepProgram {
+ protected:
+  TuneProgram() {
+    std::ofstream(folder_.file("bert.json")) << R"({"version": 1, "system": {"pod": "pod4"},
+      "workload": {"model": "bert", "micro_batch_size": 2, "sequence_length": 128, "optimizer": "lamb",
+        "config": {"model_type": "bert", "hidden_size": 512, "num_hidden_layers": 6, "num_attention_heads": 8,
+          "intermediate_size": 2048, "vocab_size": 8192, "max_position_embeddings": 128, "type_vocab_size": 2}},
+      "ipu_config": {"gradient_accumulation_steps": 32, "matmul_proportion": 0.2}})";
+    std::ofstream(folder_.file("uneven.json")) << R"({"version": 1, "system": {"pod": "pod16"},
+      "workload": {"model": "stage_times", "forward_seconds": [0.001, 0.003, 0.002, 0.001],
+        "backward_seconds": [0.002, 0.005, 0.004, 0.003], "output_bytes": 1048576, "weight_bytes": 4194304},
+      "ipu_config": {"gradient_accumulation_steps": 64}})";
+  }
+
+  Value tune(const std::vector<std::string>& arguments) {
+    std::vector<std::string> all = {"tune"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    all.emplace_back("--json");
+    const Finished finished = podsim(all);
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    return parse_json(finished.out, "tune");
+  }
+
+  void expect_exhaustive_optimum(std::vector<std::string> arguments) {
+    const Value pruned = tune(arguments);
+    arguments.emplace_back("--exhaustive");
+    const Value all = tune(arguments);
+    EXPECT_EQ(pruned.at("candidates").integer(), all.at("candidates").integer());
+    EXPECT_TRUE(pruned.at("best") == all.at("best")) << to_json(pruned.at("best").array().front().at("configuration"))
+                                                     << to_json(all.at("best").array().front().at("configuration"));
+  }
+};
+
+TEST_F(TuneProgram, ExhaustiveOptimumOfGivenStages) {
+  expect_exhaustive_optimum({"uneven.json"});
+  expect_exhaustive_optimum({"uneven.json", "--objective", "latency", "--vary", "device_iterations=1,2,4"});
+  expect_exhaustive_optimum({"uneven.json", "--set", "workload.mode=inference", "--vary",
+                             "inference_device_iterations=4,8,16", "--top", "2"});
+}
+
+TEST_F(TuneProgram, ExhaustiveOptimumOfASmallModel) {
+  expect_exhaustive_optimum({"bert.json", "--vary", "workload.micro_batch_size=2,8", "--vary", "pipeline_depth=2,4",
+                             "--vary", "execution.recomputation=none,every_layer", "--top", "3"});
+}
+
+TEST_F(TuneProgram, TheSameForAnyNumberOfJobs) {
+  const Value one = tune({"uneven.json", "--jobs", "1"});
+  EXPECT_TRUE(tune({"uneven.json", "--jobs", "3"}) == one);
+}
+
+// The winner, written as a scenario, gives what tune said.
+TEST_F(TuneProgram, WritesTheWinner) {
+  const Value best = tune({"uneven.json", "-o", "best.json"}).at("best").array().front();
+  const Value summary = parse_json(podsim({"run", "best.json", "--json"}).out, "run");
+  EXPECT_EQ(summary.at("throughput_samples_per_second").number(),
+            best.at("result").at("throughput_samples_per_second").number());
+}
+
+TEST_F(TuneProgram, SaysWhatLimits) {
+  const Finished finished = podsim({"tune", "uneven.json", "--top", "1"});
+  EXPECT_THAT(finished.out, HasSubstr("Best of 4 configurations on 16 IPUs with 64 samples for each weight update"));
+  EXPECT_THAT(finished.out, HasSubstr("1. "));
+  EXPECT_THAT(finished.out, HasSubstr("4 x 4 IPUs, micro-batch 1 x 16"));
+  EXPECT_EQ(finished.err, "");
+}
+
+TEST_F(TuneProgram, NothingFits) {
+  const Finished finished = podsim({"tune", "bert.json", "--vary", "pipeline_depth=1", "--set",
+                                    "workload.config.hidden_size=4096", "--vary", "workload.micro_batch_size=8"});
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, HasSubstr("configurations can run; one of them says: "));
+  EXPECT_THAT(finished.err, HasSubstr("out of memory"));
+}
+
+}  // namespace
+}  // namespace podsim
