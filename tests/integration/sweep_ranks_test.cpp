@@ -12,8 +12,10 @@ using testing::Environment;
 using testing::Finished;
 using testing::SweepProgram;
 
-const std::vector<std::string> kLong = {"sweep",  "s.json", "--vary", "gradient_accumulation_steps=100:400",
-                                        "--jobs", "1",      "-o",     "out.csv"};
+// Enough work to be met at it.
+const std::vector<std::string> kLong = {
+    "sweep", "s.json", "--vary", "gradient_accumulation_steps=2000:2299", "--no-fast-forward", "--jobs",
+    "1",     "-o",     "out.csv"};
 
 class SweepRanksProgram : public SweepProgram {
  protected:
