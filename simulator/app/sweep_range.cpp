@@ -24,8 +24,8 @@ struct Range {
 };
 
 std::optional<Range> split_range(const std::string& text) {
-  static const std::regex kForm(
-      R"(\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?):([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)(?::([-+x*])([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?))?\s*)");
+  const std::string number = R"(([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?))";
+  static const std::regex kForm(R"(\s*)" + number + ":" + number + "(?::([-+x*])" + number + R"()?\s*)");
   std::smatch match;
   if (!std::regex_match(text, match, kForm)) return std::nullopt;
   Range range{match[1], match[2], "1", '+'};
