@@ -170,12 +170,12 @@ int devices_for(int ipus, const Scenario& scenario, const Compilation& compilati
   if (compilation.model.profiled || rounded == ipus || scenario.partition.round_to_power_of_two) {
     return compilation.model.profiled ? ipus : rounded;
   }
-  throw UserError(scenario.partition.where,
-                  std::to_string(scenario.execution.replicas) + " replicas of " +
-                      std::to_string(compilation.model.ipus_per_replica) + " IPUs are " + std::to_string(ipus) +
-                      " IPUs: the number must be a power of 2",
-                  "change the number of replicas, or set auto_round_num_ipus to reserve " + std::to_string(rounded) +
-                      " IPUs");
+  throw UserError(
+      scenario.partition.where,
+      std::to_string(scenario.execution.replicas) + " replicas of " +
+          std::to_string(compilation.model.ipus_per_replica) + " IPUs are " + std::to_string(ipus) +
+          " IPUs: the number must be a power of 2",
+      "change the number of replicas, or set auto_round_num_ipus to reserve " + std::to_string(rounded) + " IPUs");
 }
 
 void require_ipus(const Scenario& scenario, const Compilation& compilation) {
@@ -216,8 +216,8 @@ void warn_of_unused_options(Compilation& compilation, const Scenario& scenario) 
 Execution execution_of(const Scenario& scenario, const StagedModel& model) {
   Execution execution = scenario.execution;
   if (scenario.dataset_samples == 0) return execution;
-  const std::int64_t call = execution.replicas * execution.micro_batches * execution.device_iterations *
-                            model.samples_per_micro_batch;
+  const std::int64_t call =
+      execution.replicas * execution.micro_batches * execution.device_iterations * model.samples_per_micro_batch;
   if (call > scenario.dataset_samples) {
     throw UserError(scenario.file,
                     "a data set of " + std::to_string(scenario.dataset_samples) + " " + model.sample_name +

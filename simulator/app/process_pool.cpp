@@ -96,7 +96,7 @@ void ProcessPool::start(std::size_t id, const std::function<std::string()>& work
   }
   const sigset_t signals = stop_set();
   sigset_t before;
-  sigprocmask(SIG_BLOCK, &signals, &before);   // the child inherits it
+  sigprocmask(SIG_BLOCK, &signals, &before);  // the child inherits it
   const pid_t pid = fork();
   if (pid < 0) {
     const int reason = errno;

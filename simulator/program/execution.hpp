@@ -13,10 +13,10 @@ enum class IoOverlap : std::uint8_t { None, AccumulationLoop, DeviceIterationLoo
 
 // Where the tensors of one class live between their uses (PopART TensorLocation).
 struct VariableLocation {
-  bool off_chip = false;                  // in streaming memory
-  bool sharded = false;                   // replicated tensor sharding
-  int sharding_domain = 0;                // replicas in a shard group (consecutive ones); 0: all
-  std::int64_t minimum_elements = 0;      // smaller tensors stay as they are
+  bool off_chip = false;              // in streaming memory
+  bool sharded = false;               // replicated tensor sharding
+  int sharding_domain = 0;            // replicas in a shard group (consecutive ones); 0: all
+  std::int64_t minimum_elements = 0;  // smaller tensors stay as they are
 };
 
 struct Execution {
@@ -25,9 +25,9 @@ struct Execution {
   std::int64_t device_iterations = 1;  // per host call; micro-batches per run in inference
   std::int64_t runs = 1;               // host calls
   int replicas = 1;
-  bool recompute = false;              // recompute passes are emitted before backward passes
+  bool recompute = false;  // recompute passes are emitted before backward passes
   OutputMode output_mode = OutputMode::Final;
-  std::int64_t output_period = 1;      // for EveryN
+  std::int64_t output_period = 1;  // for EveryN
   UpdateOrder update_order = UpdateOrder::Serial;
   SyncPattern sync_pattern = SyncPattern::Full;
   IoOverlap io_overlap = IoOverlap::None;

@@ -27,24 +27,24 @@ enum class Pass : std::uint8_t {
   WeightUpdate,      // optimiser, once per weight update
 };
 inline constexpr std::size_t kPassCount = 7;
-[[nodiscard]] std::string_view name_of(Pass pass);      // "forward", …
-[[nodiscard]] std::string_view letter_of(Pass pass);    // "F", "R", "r", "B", "I", "W", "U": cells of the grid
+[[nodiscard]] std::string_view name_of(Pass pass);    // "forward", …
+[[nodiscard]] std::string_view letter_of(Pass pass);  // "F", "R", "r", "B", "I", "W", "U": cells of the grid
 [[nodiscard]] State state_of(Pass pass);
 
 // A compiled stage pass on one IPU: the time it takes from start to end, no contention possible.
 struct StageCode {
   int stage = 0;
   Pass pass = Pass::Forward;
-  double seconds = 0;            // compute + sync + exchange
+  double seconds = 0;  // compute + sync + exchange
   double compute_seconds = 0;
   double sync_seconds = 0;
-  double exchange_seconds = 0;   // on-chip
+  double exchange_seconds = 0;  // on-chip
   double amp_flops = 0;
 };
 
 // An inter-IPU copy of one micro-batch's tensors, within a replica.
 struct Transfer {
-  int from_ipu = 0, to_ipu = 0;      // local indices, different
+  int from_ipu = 0, to_ipu = 0;  // local indices, different
   int from_stage = 0, to_stage = 0;
   bool gradient = false;
   double bytes = 0;
@@ -76,8 +76,8 @@ struct CollectiveOperation {
   std::vector<int> ipus;
   int group_size = 0;
   bool orthogonal = false;
-  double bytes = 0;         // of the full tensor on each rank
-  std::string algorithm;    // "" = automatic; or a name that topology/collectives.hpp knows
+  double bytes = 0;       // of the full tensor on each rank
+  std::string algorithm;  // "" = automatic; or a name that topology/collectives.hpp knows
   std::string name;
 };
 
@@ -166,17 +166,17 @@ enum class Distribution : std::uint8_t { Fixed, Normal, LogNormal, Exponential }
 
 // PopDist host processes and their data pipeline.
 struct HostPlan {
-  bool synthetic = true;                   // no host data at all; the host call stays
-  int instances = 1;                       // host processes over all hosts; each feeds replicas / instances replicas
-  double call_overhead_seconds = 0;        // per run
-  double callback_seconds = 0;             // host's answer to one stream request (begin or end of a copy)
-  int prefetch_depth = 1;                  // micro-batches of ring buffer per stream and replica; 0: none prefetched
-  int workers_per_instance = 1;            // threads that prepare samples
-  int cores_per_host = 0;                  // workers of a host's instances share them; 0: not limited
+  bool synthetic = true;             // no host data at all; the host call stays
+  int instances = 1;                 // host processes over all hosts; each feeds replicas / instances replicas
+  double call_overhead_seconds = 0;  // per run
+  double callback_seconds = 0;       // host's answer to one stream request (begin or end of a copy)
+  int prefetch_depth = 1;            // micro-batches of ring buffer per stream and replica; 0: none prefetched
+  int workers_per_instance = 1;      // threads that prepare samples
+  int cores_per_host = 0;            // workers of a host's instances share them; 0: not limited
   double preprocess_seconds_per_sample = 0;
   Distribution distribution = Distribution::Fixed;
   double preprocess_deviation_seconds = 0;
-  bool asynchronous = true;                // loader runs while the IPUs run; false: prepares a run's data between calls
+  bool asynchronous = true;  // loader runs while the IPUs run; false: prepares a run's data between calls
   double samples_per_micro_batch = 1;
   std::uint64_t seed = 0;
   std::int64_t switch_every = 0;  // another executable is switched in before every so many calls; 0: never
@@ -189,17 +189,17 @@ struct Program {
   int ipus_per_replica = 1;
   int replicas = 1;
   Execution execution;
-  int receive_buffers = 0;                  // activation buffers of a stage besides its live micro-batches
-  std::int64_t slots_per_update = 0;        // lockstep slots (Exchanges) from fill to drain, per update or, in inference, run
+  int receive_buffers = 0;            // activation buffers of a stage besides its live micro-batches
+  std::int64_t slots_per_update = 0;  // lockstep slots (Exchanges) from fill to drain, per update or, in inference, run
   std::vector<int> ipu_of_stage;
-  std::vector<StageCode> codes;             // filled after lowering; find with code()
+  std::vector<StageCode> codes;  // filled after lowering; find with code()
   std::vector<Transfer> transfers;
   std::vector<HostStream> streams;
   std::vector<RemoteBuffer> buffers;
   std::vector<CollectiveOperation> collectives;
-  std::vector<std::vector<Step>> ipus;      // one tree for each local IPU
+  std::vector<std::vector<Step>> ipus;  // one tree for each local IPU
   HostPlan host;
-  double peak_flops_per_ipu = 0;            // AMP peak at the model's precision; 0: unknown
+  double peak_flops_per_ipu = 0;  // AMP peak at the model's precision; 0: unknown
 
   [[nodiscard]] const StageCode& code(int stage, Pass pass) const;  // InternalError where absent
 };

@@ -52,12 +52,12 @@ struct Summary {
   double samples_per_run = 0;
   std::string sample_name = "samples";
   std::int64_t slots_per_update = 0;
-  double busy = 0;    // share of IPU time in forward, backward, recompute, weight_update
-  double flops = 0;   // share of AMP peak; 0 where no chip model
-  PerState state_seconds{};   // mean over IPUs
-  std::string bottleneck;     // a sentence
-  std::vector<IpuSummary> ipus;       // all of the pod that the program uses
-  std::vector<LinkSummary> links;     // busiest first
+  double busy = 0;                 // share of IPU time in forward, backward, recompute, weight_update
+  double flops = 0;                // share of AMP peak; 0 where no chip model
+  PerState state_seconds{};        // mean over IPUs
+  std::string bottleneck;          // a sentence
+  std::vector<IpuSummary> ipus;    // all of the pod that the program uses
+  std::vector<LinkSummary> links;  // busiest first
   std::int64_t batch_size_factor = 1;
   int replicas = 1;
   int ipus_per_replica = 1;

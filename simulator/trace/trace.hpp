@@ -48,13 +48,13 @@ struct Trace {
   double makespan_seconds = 0;
   Intervals intervals;
   std::vector<RepeatedWindow> repeats;
-  std::vector<PerState> state_seconds;     // per IPU, exact, repeats included; sums to makespan
-  std::vector<double> update_ends;         // times at which all IPUs had finished update 0, 1, … (inference: iteration)
-  std::vector<double> run_ends;            // … and host call 0, 1, …
-  std::vector<LinkUse> links;              // only those that carried something
+  std::vector<PerState> state_seconds;  // per IPU, exact, repeats included; sums to makespan
+  std::vector<double> update_ends;      // times at which all IPUs had finished update 0, 1, … (inference: iteration)
+  std::vector<double> run_ends;         // … and host call 0, 1, …
+  std::vector<LinkUse> links;           // only those that carried something
   std::vector<QueueSample> queues;
-  double amp_flops = 0;                    // executed by all IPUs
-  std::int64_t activities = 0;             // simulated ones (sleeps, waits, flows)
+  double amp_flops = 0;         // executed by all IPUs
+  std::int64_t activities = 0;  // simulated ones (sleeps, waits, flows)
 };
 
 }  // namespace podsim

@@ -164,7 +164,9 @@ TEST_F(SweepMerge, Refusals) {
   other.scenario = "x";
   const std::string b = folder_.file("b.csv");
   write_sweep(b, other, sample_rows(sample_header()));
-  EXPECT_THAT(message_of([&] { merge_parts(out, {a, b}); }),
+  EXPECT_THAT(message_of([&] {
+                merge_parts(out, {a, b});
+              }),
               AllOf(HasSubstr(b + ": belongs to another sweep than " + a + ": it differs in the scenario"),
                     HasSubstr("merge parts of one sweep")));
   std::vector<std::optional<SweepRow>> rows = sample_rows(sample_header());

@@ -111,7 +111,7 @@ TEST(SchNet, HasTheNumbersOfTheReferenceImplementation) {
   const auto graph = build("schnet", {.options = R"({"atoms_per_pack": 30})", .micro_batch_size = 2});
   EXPECT_EQ(graph->parameter_count(), 186'701);
   const auto& gather = std::get<GatherShape>(operator_named(*graph, "interaction/1/gather").shape);
-  EXPECT_EQ(gather.lookups, 2 * 30 * 8);
+  EXPECT_EQ(gather.lookups, 2 * 30 * 28);
   EXPECT_EQ(gather.rows, 60);
   EXPECT_EQ(gather.width, 100);
 }
