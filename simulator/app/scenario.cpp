@@ -67,9 +67,6 @@ Options read_workload(Scenario& scenario, const Value& value) {
   request.precision = options.text("precision") == "fp32" ? ElementType::Float32 : ElementType::Float16;
   request.options = options;
   scenario.execution.mode = request.training ? Mode::Training : Mode::Inference;
-  if (!request.training && value.contains("optimizer")) {
-    throw UserError(options.where("optimizer"), "inference has no optimiser", "leave the key out");
-  }
   return options;
 }
 

@@ -94,7 +94,8 @@ std::vector<Option> workload_options() {
           any("config", "Model configuration (Hugging Face config.json): file name or object."),
           choice("mode", "training", {"training", "inference"}, "Training or inference."),
           count("micro_batch_size", 1, 1, 1e6, "Samples of one micro-batch of one replica."),
-          choice("optimizer", "sgd", {"sgd", "momentum", "adam", "adamw", "lamb", "lars"}, "Optimiser (training)."),
+          choice("optimizer", "sgd", {"sgd", "momentum", "adam", "adamw", "lamb", "lars"},
+                 "Optimiser; in inference there is no update, and it has no effect."),
           choice("precision", "fp16", {"fp32", "fp16"}, "Type of weights and activations.")};
 }
 

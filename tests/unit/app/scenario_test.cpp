@@ -104,12 +104,9 @@ TEST(Scenario, ADeviationNeedsADistribution) {
   EXPECT_THAT(message(source), HasSubstr("a deviation belongs to"));
 }
 
-TEST(Scenario, InferenceHasNoOptimizerRecomputationOrFp8Stashes) {
+TEST(Scenario, InferenceHasNoRecomputationOrFp8Stashes) {
   Value source = base();
   apply_overrides(source, {{"workload.mode", "inference"}});
-  Value optimizer = source;
-  apply_overrides(optimizer, {{"workload.optimizer", "adam"}});
-  EXPECT_THAT(message(optimizer), HasSubstr("inference has no optimiser"));
   Value recompute = source;
   apply_overrides(recompute, {{"execution.recomputation", "stage"}});
   EXPECT_THAT(message(recompute), HasSubstr("inference recomputes nothing"));
