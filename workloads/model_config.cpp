@@ -5,6 +5,7 @@
 
 #include "simulator/core/error.hpp"
 #include "workloads/operator.hpp"
+#include "workloads/workload.hpp"
 
 namespace podsim {
 
@@ -49,6 +50,18 @@ double ModelConfig::probability(std::string_view key, double fallback) const {
 std::string ModelConfig::text(std::string_view key, std::string_view fallback) const {
   const Value* value = config_.find(key);
   return value == nullptr || value->is_null() ? std::string(fallback) : value->text();
+}
+
+ModelConfig model_config(const WorkloadRequest& request, std::string_view model_type,
+                         const std::string& default_variant, Value (*published)(const std::string&)) {
+  const Options& options = request.options;
+  if (request.config.is_null()) {
+    return {published(options.has("variant") ? options.text("variant") : default_variant), model_type};
+  }
+  if (options.has("variant")) {
+    throw UserError(options.where("variant"), "both a config and a variant are given", "give one of them");
+  }
+  return {request.config, model_type};
 }
 
 OperatorKind activation_named(const std::string& name, const std::string& where) {

@@ -28,6 +28,13 @@ class ModelConfig {
   Value config_;
 };
 
+struct WorkloadRequest;
+
+// The request's config; where there is none, the published one of its option "variant" (`default_variant` where that
+// is not given either). UserError where both are given.
+[[nodiscard]] ModelConfig model_config(const WorkloadRequest& request, std::string_view model_type,
+                                       const std::string& default_variant, Value (*published)(const std::string&));
+
 // "gelu", "gelu_new", "relu", "silu", … -> the operator. UserError for others.
 enum class OperatorKind : std::uint8_t;
 [[nodiscard]] OperatorKind activation_named(const std::string& name, const std::string& where);

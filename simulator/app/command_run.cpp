@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -12,7 +11,7 @@
 #include "simulator/app/scenario_arguments.hpp"
 #include "simulator/app/simulate.hpp"
 #include "simulator/app/trace_tables.hpp"
-#include "simulator/core/error.hpp"
+#include "simulator/output/atomic_file.hpp"
 #include "simulator/output/summary_json.hpp"
 #include "simulator/output/summary_text.hpp"
 #include "simulator/output/trace_file.hpp"
@@ -27,19 +26,6 @@ struct RunArguments : ScenarioArguments {
   bool no_fast_forward = false;
 };
 
-// Before a long simulation, not after it.
-void require_writable_folder(const std::string& path) {
-  std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (folder.empty()) folder = ".";
-  if (std::filesystem::is_directory(path)) throw UserError(path, "is a folder", "name a file for the trace");
-  if (!std::filesystem::is_directory(folder)) {
-    throw UserError(path, "the folder " + folder.string() + " does not exist", "make it first");
-  }
-  if (access(folder.c_str(), W_OK) != 0) {
-    throw UserError(path, "no permission to write into " + folder.string(), "choose another folder");
-  }
-}
-
 // A line on a terminal's standard error that replaces itself; empty function elsewhere.
 std::function<void(double)> progress_line() {
   if (isatty(STDERR_FILENO) == 0) return {};
@@ -49,7 +35,7 @@ std::function<void(double)> progress_line() {
 }
 
 void run_scenario(const RunArguments& arguments) {
-  if (!arguments.trace.empty()) require_writable_folder(arguments.trace);
+  if (!arguments.trace.empty()) check_writable(arguments.trace);  // before a long simulation, not after it
   const Scenario scenario = load_scenario(arguments);
   RunSettings settings;
   settings.fast_forward = !arguments.no_fast_forward;

@@ -47,13 +47,7 @@ std::int64_t default_masked_tokens(std::int64_t sequence_length) {
 
 Bert read_bert(const WorkloadRequest& request) {
   const Options& options = request.options;
-  if (!request.config.is_null() && options.has("variant")) {
-    throw UserError(options.where("variant"), "both a config and a variant are given", "give one of them");
-  }
-  const ModelConfig config(request.config.is_null()
-                               ? published_config(options.has("variant") ? options.text("variant") : "base")
-                               : request.config,
-                           "bert");
+  const ModelConfig config = model_config(request, "bert", "base", published_config);
   Bert bert{};
   bert.vocabulary = config.size("vocab_size");
   bert.hidden = config.size("hidden_size");

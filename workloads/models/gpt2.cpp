@@ -30,13 +30,7 @@ Value published_config(const std::string& variant) {
 
 Gpt2 read_gpt2(const WorkloadRequest& request) {
   const Options& options = request.options;
-  if (!request.config.is_null() && options.has("variant")) {
-    throw UserError(options.where("variant"), "both a config and a variant are given", "give one of them");
-  }
-  const ModelConfig config(request.config.is_null()
-                               ? published_config(options.has("variant") ? options.text("variant") : "small")
-                               : request.config,
-                           "gpt2");
+  const ModelConfig config = model_config(request, "gpt2", "small", published_config);
   Gpt2 gpt{};
   gpt.vocabulary = config.size("vocab_size");
   gpt.hidden = config.size("n_embd");

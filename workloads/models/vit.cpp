@@ -35,13 +35,7 @@ Value published_config(const std::string& variant) {
 
 Vit read_vit(const WorkloadRequest& request) {
   const Options& options = request.options;
-  if (!request.config.is_null() && options.has("variant")) {
-    throw UserError(options.where("variant"), "both a config and a variant are given", "give one of them");
-  }
-  const ModelConfig config(request.config.is_null()
-                               ? published_config(options.has("variant") ? options.text("variant") : "base")
-                               : request.config,
-                           "vit");
+  const ModelConfig config = model_config(request, "vit", "base", published_config);
   Vit vit{};
   vit.hidden = config.size("hidden_size");
   vit.layers = config.size("num_hidden_layers");
