@@ -10,10 +10,12 @@ EXAMPLES = """examples:
   plot_utilization.py run.h5 -o run.png                    everything
   plot_utilization.py run.h5 -o run.png --part time        states over time only (also: ipus, tiles)
   plot_utilization.py run.h5 -o run.png --part tiles --pass backward --ipus 0,3
+  plot_utilization.py run.h5 -o run.png --part tiles --operator attention
   plot_utilization.py run.h5 -o run.html --part ipus       in a browser (plotly; time and ipus)
 """
 SUFFIXES = (".png", ".svg", ".pdf", ".html")
 HEAT_MAP_ROWS = 64
+LONGEST = 3  # supersteps named under a map of tiles
 PARTS = ("time", "ipus", "tiles")
 
 
@@ -26,7 +28,12 @@ def arguments():
     parser.add_argument("--ipus", metavar="LIST", help="IPUs, e.g. 0-3,8 (default: all; tiles: one replica, at most 8)")
     parser.add_argument("--pass", dest="work", choices=("forward", "backward", "weight_update"),
                         help="pass whose tiles are shown (default: forward and backward together)")
+    parser.add_argument("--operator", metavar="TEXT", help="tiles: only operators whose name holds TEXT, e.g. encoder/3/")
     return parser.parse_args()
+
+
+def texts(column):
+    return [str(name, "utf-8") if isinstance(name, bytes) else str(name) for name in column]
 
 
 def state_shares(trace, ipus):
@@ -35,31 +42,51 @@ def state_shares(trace, ipus):
     share = group["share"][:]
     if share.size == 0:
         raise pt.UserError(f"{trace.path}: holds no utilisation over time")
-    states = [str(name, "utf-8") if isinstance(name, bytes) else str(name) for name in group["state"][:]]
+    states = texts(group["state"][:])
     return group["time"][:], states, share[:, ipus, :].mean(axis=1)
 
 
 def ipu_shares(trace, ipus):
     """(states, shares as IPUs x states)."""
     group = trace.file["summary"]
-    states = [str(name, "utf-8") if isinstance(name, bytes) else str(name) for name in group["state"][:]]
+    states = texts(group["state"][:])
     return states, group["ipu_state_seconds"][:][ipus] / trace.makespan
 
 
-def tile_shares(trace, ipu, work):
-    """Share of the passes' time in which each tile of an IPU (within the replica) computes; None where unknown."""
-    np = pt.require("numpy")
-    group = trace.file["tiles"]
-    names = [str(name) for name in group["use_state"].attrs["names"]]
-    wanted = [names.index(work)] if work else [names.index("forward"), names.index("backward")]
-    chosen = (group["use_ipu"][:] == ipu) & np.isin(group["use_state"][:], wanted)
-    if not chosen.any():
-        return None
-    supersteps, counts = group["use_superstep"][:][chosen], group["use_count"][:][chosen]
-    times = np.bincount(supersteps, weights=counts, minlength=len(group["superstep"]))
-    compute = group["compute_cycles"][:].astype(float)
-    total = times @ (compute.max(axis=1) + group["sync_cycles"][:] + group["exchange_cycles"][:])
-    return times @ compute / total if total > 0 else None
+class TileWork:
+    """Supersteps of some passes and operators on an IPU (within the replica), with the cycles of a micro-batch."""
+
+    def __init__(self, trace, ipu, work, operator):
+        np = pt.require("numpy")
+        group = trace.file["tiles"]
+        names = [str(name) for name in group["use_state"].attrs["names"]]
+        wanted = [names.index(work)] if work else [names.index("forward"), names.index("backward")]
+        chosen = (group["use_ipu"][:] == ipu) & np.isin(group["use_state"][:], wanted)
+        if operator:
+            holds = [number for number, name in enumerate(texts(group["operator"][:])) if operator in name]
+            chosen &= np.isin(group["use_operator"][:], holds)
+        supersteps, counts = group["use_superstep"][:][chosen], group["use_count"][:][chosen]
+        compute = group["compute_cycles"][:].astype(float)
+        duration = compute.max(axis=1) + group["sync_cycles"][:] + group["exchange_cycles"][:]
+        times = np.bincount(supersteps, weights=counts, minlength=len(duration))
+        total = times @ duration
+        self.shares = times @ compute / total if total > 0 else None  # of the time in which each tile computes
+        # Of each superstep of each operator: (share of the time, "pass/operator/phase"), longest first.
+        self.supersteps = []
+        if total > 0:
+            cycles = np.zeros((len(group["operator"]), len(duration)))
+            np.add.at(cycles, (group["use_operator"][:][chosen], supersteps), counts * duration[supersteps])
+            operators, phases = texts(group["operator"][:]), texts(group["phase"][:])
+            passes = [str(name) for name in group["pass"].attrs["names"]]
+            kinds = group["pass"][:]
+            longest = np.argsort(-cycles, axis=None, kind="stable")[:LONGEST]
+            self.supersteps = [(cycles[o, s] / total, f"{passes[kinds[s]]}/{operators[o]}/{phases[s]}")
+                               for o, s in zip(*np.unravel_index(longest, cycles.shape)) if cycles[o, s] > 0]
+
+
+def shortened(text, length):
+    """The end of a name says more than its start."""
+    return text if len(text) <= length else "…" + text[-(length - 1):]
 
 
 def draw_time(axes, trace, ipus):
@@ -95,16 +122,18 @@ def draw_ipus(axes, trace, ipus):
     return [states[index] for index in order]
 
 
-def draw_tiles(figure, area, trace, ipus, work):
-    """Tiles in columns of 64, one map per IPU."""
+def draw_tiles(figure, area, trace, ipus, work, operator):
+    """Tiles in columns of 64, one map per IPU, with its longest supersteps."""
     np = pt.require("numpy")
-    maps = [(ipu, tile_shares(trace, ipu, work)) for ipu in ipus]
-    maps = [(ipu, shares) for ipu, shares in maps if shares is not None]
+    maps = [(ipu, TileWork(trace, ipu, work, operator)) for ipu in ipus]
+    maps = [(ipu, tiles) for ipu, tiles in maps if tiles.shares is not None]
     if not maps:
-        raise pt.UserError(f"{trace.path}: no tiles of these IPUs in that pass")
+        raise pt.UserError(f"{trace.path}: no tiles of these IPUs in that pass"
+                           + (f" for operators with {operator!r} in their name" if operator else ""))
     grid = area.subgridspec(1, len(maps), wspace=0.25)
     image = None
-    for place, (ipu, shares) in enumerate(maps):
+    for place, (ipu, tiles) in enumerate(maps):
+        shares = tiles.shares
         columns = math.ceil(len(shares) / HEAT_MAP_ROWS)
         cells = np.full(columns * HEAT_MAP_ROWS, np.nan)
         cells[:len(shares)] = 100 * shares
@@ -114,14 +143,16 @@ def draw_tiles(figure, area, trace, ipus, work):
         axes.set_title(f"IPU {ipu}: mean {100 * shares.mean():.0f} %, used {100 * (shares > 0).mean():.0f} %", fontsize=8)
         axes.set_xticks([])
         axes.set_yticks([0, HEAT_MAP_ROWS - 1] if place == 0 else [])
-        axes.set_xlabel(f"{len(shares)} tiles, {HEAT_MAP_ROWS} a column", fontsize=7)
+        names = [f"{100 * share:.0f} % {shortened(name, 170 // len(maps))}" for share, name in tiles.supersteps]
+        axes.set_xlabel("\n".join([f"{len(shares)} tiles, {HEAT_MAP_ROWS} a column; longest supersteps:", *names]),
+                        fontsize=5.5)
     bar = figure.colorbar(image, ax=figure.axes[-len(maps):], fraction=0.02, pad=0.015)
     bar.set_label(f"tile computes\n[% of {pt.label_of(work) if work else 'fwd + bwd'}]", fontsize=8)
 
 
 def draw_matplotlib(trace, options, parts, ipus, tile_ipus):
     plt = pt.pyplot()
-    heights = {"time": 2.6, "ipus": 2.6, "tiles": 3.0}
+    heights = {"time": 2.6, "ipus": 2.6, "tiles": 3.4}
     height = 1.0 + sum(heights[part] for part in parts)
     figure = plt.figure(figsize=(13, height))
     figure.subplots_adjust(top=1 - 0.75 / height, bottom=0.45 / height)
@@ -129,7 +160,7 @@ def draw_matplotlib(trace, options, parts, ipus, tile_ipus):
     present = []
     for row, part in enumerate(parts):
         if part == "tiles":
-            draw_tiles(figure, grid[row, 0], trace, tile_ipus, options.work)
+            draw_tiles(figure, grid[row, 0], trace, tile_ipus, options.work, options.operator)
         else:
             draw = draw_time if part == "time" else draw_ipus
             present += draw(figure.add_subplot(grid[row, 0]), trace, ipus)
@@ -176,7 +207,7 @@ def main():
     ipus = pt.parse_numbers(options.ipus, "--ipus", trace.ipus) if options.ipus else list(range(trace.ipus))
     tile_ipus = sorted({ipu % trace.ipus_per_replica for ipu in ipus})[:8]
     has_tiles = "use_ipu" in trace.file["tiles"] and len(trace.file["tiles/use_ipu"]) > 0
-    if not has_tiles and (options.part == "tiles" or options.work):
+    if not has_tiles and (options.part == "tiles" or options.work or options.operator):
         raise pt.UserError(f"{trace.path}: holds no tiles (its scenario uses no chip model)")
     if suffix == ".html" and options.part == "tiles":
         raise pt.UserError("--part tiles: write a .png, .svg or .pdf")

@@ -5,6 +5,7 @@
 
 #include "simulator/app/summary_memory.hpp"
 #include "simulator/config/json.hpp"
+#include "simulator/core/error.hpp"
 #include "simulator/engine/simgrid_settings.hpp"
 #include "simulator/program/analysis.hpp"
 
@@ -23,31 +24,52 @@ void append(std::vector<float>& column, const TileVector& vector, int tiles) {
   column.resize(column.size() + static_cast<std::size_t>(tiles - vector.tiles()), 0.0F);  // IO tiles
 }
 
+TilePass pass_of(WorkKind work) {
+  switch (work) {
+    case WorkKind::Forward: return TilePass::Forward;
+    case WorkKind::BackwardInput: return TilePass::BackwardInput;
+    case WorkKind::BackwardWeights: return TilePass::BackwardWeights;
+    case WorkKind::WeightUpdate: return TilePass::WeightUpdate;
+  }
+  throw InternalError("unknown kind of work");
+}
+
+TileActivity activity_of(const Superstep& step) {
+  if (step.exchange_cycles <= 0) return TileActivity::Compute;
+  return step.compute_cycles_maximum() > 0 ? TileActivity::ComputeAndExchange : TileActivity::Exchange;
+}
+
 // Collects supersteps; equal operators share their lowering, so a pointer identifies them.
 class TileTableBuilder {
  public:
   explicit TileTableBuilder(TileTable& table) : table_(table) {}
 
-  void add(const Stage& stage, State state, const LoweredOperators& operators) {
-    for (const auto& lowered : operators) {
-      if (lowered == nullptr) continue;
-      const auto [place, inserted] = first_.try_emplace(lowered.get(), static_cast<int>(table_.names.size()));
-      if (inserted) {
-        for (const Superstep& step : lowered->supersteps) add_superstep(step);
-      }
-      for (std::size_t i = 0; i < lowered->supersteps.size(); ++i) {
-        table_.use_ipu.push_back(stage.ipu);
-        table_.use_stage.push_back(stage.index);
-        table_.use_state.push_back(state);
-        table_.use_superstep.push_back(place->second + static_cast<int>(i));
-        table_.use_count.push_back(lowered->supersteps[i].repeat);
-      }
+  // `name` of the operator, or of the weight that is updated.
+  void add(const Stage& stage, State state, const std::string& name, const LoweredOperator* lowered) {
+    if (lowered == nullptr || lowered->supersteps.empty()) return;
+    const auto [place, inserted] = first_.try_emplace(lowered, static_cast<int>(table_.names.size()));
+    if (inserted) {
+      for (const Superstep& step : lowered->supersteps) add_superstep(step, lowered->work, name);
+    }
+    const auto [known, is_new] = operators_.try_emplace(name, static_cast<int>(table_.operators.size()));
+    if (is_new) table_.operators.push_back(name);
+    for (std::size_t i = 0; i < lowered->supersteps.size(); ++i) {
+      table_.use_ipu.push_back(stage.ipu);
+      table_.use_stage.push_back(stage.index);
+      table_.use_state.push_back(state);
+      table_.use_superstep.push_back(place->second + static_cast<int>(i));
+      table_.use_count.push_back(lowered->supersteps[i].repeat);
+      table_.use_operator.push_back(known->second);
     }
   }
 
  private:
-  void add_superstep(const Superstep& step) {
-    table_.names.push_back(step.name);
+  void add_superstep(const Superstep& step, WorkKind work, const std::string& name) {
+    const TilePass pass = pass_of(work);
+    table_.names.push_back(std::string(kTilePassNames[static_cast<std::size_t>(pass)]) + "/" + name + "/" + step.name);
+    table_.phases.push_back(step.name);
+    table_.passes.push_back(pass);
+    table_.activities.push_back(activity_of(step));
     table_.sync_cycles.push_back(step.sync_cycles);
     table_.exchange_cycles.push_back(step.exchange_cycles);
     append(table_.compute_cycles, step.compute_cycles, table_.tiles);
@@ -57,7 +79,24 @@ class TileTableBuilder {
 
   TileTable& table_;
   std::map<const LoweredOperator*, int> first_;
+  std::map<std::string, int> operators_;
 };
+
+void add_stage(TileTableBuilder& builder, const Stage& stage, const LoweredStage& lowered) {
+  const auto add = [&](State state, const LoweredOperators& operators) {
+    for (std::size_t i = 0; i < operators.size(); ++i)
+      builder.add(stage, state, stage.operators[i].name, operators[i].get());
+  };
+  add(State::Forward, lowered.forward);
+  add(State::Backward, lowered.backward_input);
+  add(State::Backward, lowered.backward_weights);
+  auto update = lowered.weight_update.begin();
+  for (const Weight& weight : stage.weights) {
+    if (weight.trainable && update != lowered.weight_update.end()) {
+      builder.add(stage, State::WeightUpdate, weight.name, (update++)->get());
+    }
+  }
+}
 
 }  // namespace
 
@@ -68,11 +107,7 @@ TileTable tile_table(const Compilation& compilation) {
   table.clock_hertz = compilation.lowerings.front()->chip().clock_hz;
   TileTableBuilder builder(table);
   for (std::size_t i = 0; i < compilation.lowered.size(); ++i) {
-    const Stage& stage = compilation.model.stages[i];
-    builder.add(stage, State::Forward, compilation.lowered[i].forward);
-    builder.add(stage, State::Backward, compilation.lowered[i].backward_input);
-    builder.add(stage, State::Backward, compilation.lowered[i].backward_weights);
-    builder.add(stage, State::WeightUpdate, compilation.lowered[i].weight_update);
+    add_stage(builder, compilation.model.stages[i], compilation.lowered[i]);
   }
   return table;
 }

@@ -11,10 +11,39 @@ void note_absence(Hdf5Group& group) {
   group.attribute("note", std::string("no chip model: stage times were given directly"));
 }
 
-std::vector<std::string> names_of_states() { return {kStateNames.begin(), kStateNames.end()}; }
+// Names as an attribute wants them.
+template <typename Names>
+std::vector<std::string> strings(const Names& names) {
+  return {names.begin(), names.end()};
+}
 
-std::span<const std::uint8_t> bytes_of(const std::vector<State>& states) {
-  return {reinterpret_cast<const std::uint8_t*>(states.data()), states.size()};
+std::vector<std::string> names_of_states() { return strings(kStateNames); }
+
+template <typename Enumeration>
+std::span<const std::uint8_t> bytes_of(const std::vector<Enumeration>& values) {
+  static_assert(sizeof(Enumeration) == 1);
+  return {reinterpret_cast<const std::uint8_t*>(values.data()), values.size()};
+}
+
+void write_supersteps(Hdf5Group& group, const TileTable& table) {
+  group.count_axis("superstep", table.names.size(), "row number; equal supersteps are listed once");
+  group.column("name", {"superstep"}, std::span<const std::string>(table.names),
+               "pass/operator/phase; the first operator that runs it, use_operator has all");
+  group.column("phase", {"superstep"}, std::span<const std::string>(table.phases), "part of the operator");
+  group.enumeration("pass", {"superstep"}, bytes_of(table.passes), strings(kTilePassNames), "work of the operator");
+  group.enumeration("activity", {"superstep"}, bytes_of(table.activities), strings(kTileActivityNames),
+                    "what the tiles do");
+}
+
+void write_uses(Hdf5Group& group, const TileTable& table) {
+  group.count_axis("use", table.use_ipu.size(), "row number; where supersteps run");
+  group.column("use_ipu", {"use"}, table.use_ipu, "1", "IPU within the replica");
+  group.column("use_stage", {"use"}, table.use_stage, "1", "pipeline stage");
+  group.enumeration("use_state", {"use"}, bytes_of(table.use_state), names_of_states(), "pass of the stage");
+  group.column("use_superstep", {"use"}, table.use_superstep, "1", "index of the superstep");
+  group.column("use_count", {"use"}, table.use_count, "1", "executions in one pass");
+  group.axis("operator", table.operators, "operator, or for updates the weight");
+  group.column("use_operator", {"use"}, table.use_operator, "1", "index of the operator");
 }
 
 void write_liveness(Hdf5Group& group, const MemoryTable& table) {
@@ -31,20 +60,14 @@ void write_tiles(const Hdf5Builder& file, const TileTable* table) {
   Hdf5Group group = file.group("tiles");
   if (table == nullptr || table->tiles == 0) return note_absence(group);
   group.attribute("clock_hertz", table->clock_hertz);
-  group.count_axis("superstep", table->names.size(), "row number; equal supersteps are listed once");
+  write_supersteps(group, *table);
   group.count_axis("tile", static_cast<std::size_t>(table->tiles), "tile of an IPU");
-  group.column("name", {"superstep"}, std::span<const std::string>(table->names), "operator and phase");
   group.column("sync_cycles", {"superstep"}, table->sync_cycles, "cycles", "internal synchronisation");
   group.column("exchange_cycles", {"superstep"}, table->exchange_cycles, "cycles", "exchange, fixed part included");
   group.column("compute_cycles", {"superstep", "tile"}, table->compute_cycles, "cycles", "compute of one execution");
   group.column("bytes_in", {"superstep", "tile"}, table->bytes_in, "B", "received in one execution");
   group.column("bytes_out", {"superstep", "tile"}, table->bytes_out, "B", "sent in one execution");
-  group.count_axis("use", table->use_ipu.size(), "row number; where supersteps run");
-  group.column("use_ipu", {"use"}, table->use_ipu, "1", "IPU within the replica");
-  group.column("use_stage", {"use"}, table->use_stage, "1", "pipeline stage");
-  group.enumeration("use_state", {"use"}, bytes_of(table->use_state), names_of_states(), "pass of the stage");
-  group.column("use_superstep", {"use"}, table->use_superstep, "1", "index of the superstep");
-  group.column("use_count", {"use"}, table->use_count, "1", "executions in one pass");
+  write_uses(group, *table);
 }
 
 void write_memory(const Hdf5Builder& file, const MemoryTable* table) {

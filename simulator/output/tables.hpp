@@ -2,8 +2,10 @@
 // columns, filled in by the caller, since this module knows nothing of chips and scenarios.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,11 +13,22 @@
 
 namespace podsim {
 
+// The work that a superstep belongs to: its names are kTilePassNames.
+enum class TilePass : std::uint8_t { Forward, BackwardInput, BackwardWeights, WeightUpdate };
+inline constexpr std::array<std::string_view, 4> kTilePassNames = {"forward", "backward_input", "backward_weights",
+                                                                   "weight_update"};
+// What the tiles do in a superstep.
+enum class TileActivity : std::uint8_t { Compute, Exchange, ComputeAndExchange };
+inline constexpr std::array<std::string_view, 3> kTileActivityNames = {"compute", "exchange", "compute_and_exchange"};
+
 // The supersteps of the program's stages on the tiles. Equal supersteps are listed once; `use` says where they run.
 struct TileTable {
   int tiles = 0;  // per IPU
   double clock_hertz = 0;
-  std::vector<std::string> names;          // of the supersteps
+  std::vector<std::string> names;          // of the supersteps: "pass/operator/phase", operator of the first use
+  std::vector<std::string> phases;         // per superstep: "matmul/compute", "gather/indices", …
+  std::vector<TilePass> passes;            // per superstep
+  std::vector<TileActivity> activities;    // per superstep
   std::vector<double> sync_cycles;         // per superstep
   std::vector<double> exchange_cycles;     // per superstep, the fixed part included
   std::vector<float> compute_cycles;       // supersteps x tiles, row by row
@@ -25,6 +38,8 @@ struct TileTable {
   std::vector<State> use_state;             // Forward, Backward, WeightUpdate
   std::vector<std::int32_t> use_superstep;  // index of the superstep
   std::vector<double> use_count;            // executions per pass of the stage
+  std::vector<std::string> operators;       // that run supersteps, in order of their first use; weights for updates
+  std::vector<std::int32_t> use_operator;   // index into operators
 };
 
 // Bytes on the tiles of the IPUs of one replica (the replicas are alike), and over the steps of their programs.

@@ -28,6 +28,13 @@ with h5py.File(PATH) as file:
     totals = file["summary/ipu_state_seconds"][:]
     for state in seconds:
         assert numpy.allclose(seconds[state], totals[:, state], rtol=1e-9)
+    tiles = file["tiles"]
+    operators, rows = tiles["operator"].asstr()[:], tiles["use_superstep"][:]
+    passes, phases = tiles["pass"].attrs["names"], tiles["phase"].asstr()[:]
+    for use, superstep in enumerate(rows[:6]):  # of the first IPU: each superstep's first use
+        words = (passes[tiles["pass"][superstep]], operators[tiles["use_operator"][use]], phases[superstep])
+        assert tiles["name"].asstr()[superstep] == "/".join(words), words
+    assert tiles["activity"].attrs["names"][tiles["activity"][0]] == "compute_and_exchange"
     assert file["scenario/text"].asstr()[()].startswith('{ "version": 1, // as given')
 
 for engine in {"h5netcdf", *xarray.backends.list_engines()} & {"h5netcdf", "netcdf4"}:

@@ -27,7 +27,14 @@ inline TileTable sample_tiles(int tiles = 1472) {
   table.tiles = tiles;
   table.clock_hertz = 1.85e9;
   for (int superstep = 0; superstep < 6; ++superstep) {
-    table.names.push_back("layer " + std::to_string(superstep / 2) + (superstep % 2 == 0 ? "/matmul" : "/reduce"));
+    const std::string phase = superstep % 2 == 0 ? "matmul/compute" : "matmul/reduce";
+    const std::string layer = "layer " + std::to_string(superstep / 2);
+    if (superstep % 2 == 0) table.operators.push_back(layer);
+    table.passes.push_back(superstep < 3 ? TilePass::Forward : TilePass::BackwardInput);
+    table.names.push_back(std::string(kTilePassNames[static_cast<std::size_t>(table.passes.back())]) + "/" + layer +
+                          "/" + phase);
+    table.phases.push_back(phase);
+    table.activities.push_back(TileActivity::ComputeAndExchange);
     table.sync_cycles.push_back(100);
     table.exchange_cycles.push_back(500);
     for (int tile = 0; tile < tiles; ++tile) {
@@ -44,6 +51,7 @@ inline TileTable sample_tiles(int tiles = 1472) {
       table.use_state.push_back(superstep < 3 ? State::Forward : State::Backward);
       table.use_superstep.push_back((superstep + ipu) % 6);
       table.use_count.push_back(1 + superstep);
+      table.use_operator.push_back((superstep + ipu) % 6 / 2);
     }
   }
   return table;

@@ -103,6 +103,7 @@ TEST_F(Readers, PipelinePicturesAreTheSameEachTime) {
 TEST_F(Readers, OtherPictures) {
   expect_picture("plot_utilization.py", "");
   expect_picture("plot_utilization.py", "--part tiles --pass backward --ipus 0,3");
+  expect_picture("plot_utilization.py", "--part tiles --operator 'layer 1'");
   expect_picture("plot_utilization.py", "", ".html");
   expect_picture("plot_memory.py", "");
   expect_picture("plot_memory.py", "--part liveness --ipus 1-2");
@@ -120,6 +121,8 @@ TEST_F(Readers, MistakesAreOneLine) {
   expect_complaint(pipeline + trace_ + picture + " --slots 3", "give A:B with A < B");
   expect_complaint(pipeline + trace_ + picture + " --ipus 0-9", "--ipus 0-9: there are 0 to 7");
   expect_complaint(pipeline + trace_ + picture + " --from 2 --to 1", "give 0 <= from < to");
+  expect_complaint(kTools + "/plot_utilization.py " + trace_ + picture + " --operator gelu",
+                   "no tiles of these IPUs in that pass for operators with 'gelu' in their name");
   EXPECT_FALSE(std::filesystem::exists(folder_.file("x.png")));
 }
 
