@@ -12,6 +12,7 @@
 #include "simulator/app/sweep.hpp"
 #include "simulator/app/sweep_write.hpp"
 #include "simulator/config/json.hpp"
+#include "simulator/config/text_file.hpp"
 #include "simulator/core/error.hpp"
 #include "simulator/output/atomic_file.hpp"
 

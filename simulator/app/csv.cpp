@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "simulator/app/overrides.hpp"
+#include "simulator/config/text_file.hpp"
 #include "simulator/core/error.hpp"
 
 namespace podsim {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "simulator/app/overrides.hpp"
 #include "simulator/app/sha256.hpp"
 #include "simulator/config/json.hpp"
+#include "simulator/config/text_file.hpp"
 
 namespace podsim {
 

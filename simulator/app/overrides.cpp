@@ -2,8 +2,6 @@
 #include "simulator/app/overrides.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "simulator/app/scenario_options.hpp"
 #include "simulator/config/ipu_config.hpp"
@@ -41,14 +39,6 @@ std::string full_path(const std::string& key) {
 
 void apply_overrides(Value& source, const std::vector<Override>& overrides) {
   for (const auto& [key, text] : overrides) set_path(source, full_path(key), text);
-}
-
-std::string read_text(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) throw UserError(path.string(), "cannot be read", "check the name and the permissions");
-  return text.str();
 }
 
 }  // namespace podsim

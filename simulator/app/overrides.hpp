@@ -1,7 +1,6 @@
 // Overrides from the command line: `--set K=V`, where K is the dotted path of any scenario value.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,8 +21,5 @@ using Override = std::pair<std::string, std::string>;
 
 // Sets each value in the tree. UserError for a key whose first part is no key of a scenario (with the nearest one).
 void apply_overrides(Value& source, const std::vector<Override>& overrides);
-
-// The whole of a text file. UserError where it cannot be read.
-[[nodiscard]] std::string read_text(const std::filesystem::path& path);
 
 }  // namespace podsim

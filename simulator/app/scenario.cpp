@@ -9,6 +9,7 @@
 #include "simulator/app/scenario_host.hpp"
 #include "simulator/app/scenario_options.hpp"
 #include "simulator/config/json.hpp"
+#include "simulator/config/text_file.hpp"
 #include "simulator/core/error.hpp"
 
 namespace podsim {
@@ -219,8 +220,8 @@ bool recomputes(const Scenario& scenario) {
   return std::any_of(seconds.begin(), seconds.end(), [](double value) { return value > 0; });
 }
 
-void read_execution(Scenario& scenario, const Value& value) {
-  const Options options = read_options(value, execution_options());
+Options read_execution(Scenario& scenario, const Value& value) {
+  Options options = read_options(value, execution_options());
   scenario.resolved.set("execution", Value(options.values()));
   Execution& execution = scenario.execution;
   scenario.recomputation = recomputation_of(scenario, options);
@@ -254,6 +255,7 @@ void read_execution(Scenario& scenario, const Value& value) {
       location->sharded = false;
     }
   }
+  return options;
 }
 
 void read_schedule(Scenario& scenario, const Value& value) {
@@ -356,9 +358,9 @@ Scenario read_scenario(Value source, const fs::path& folder) {
   read_ipu_options(scenario, ipu_config, workload, system);
   read_partition(scenario, null_or(top, "partition"), ipu_config);
   scenario.workload_request.pipeline_ipus = pipeline_ipus(scenario.partition);
-  read_execution(scenario, null_or(top, "execution"));
+  const Options execution = read_execution(scenario, null_or(top, "execution"));
   read_host(scenario, null_or(top, "host"));
-  read_io_overlap(scenario, null_or(top, "execution"));
+  read_io_overlap(scenario, execution);
   read_runs(scenario, top);
   scenario.allow_out_of_memory = top.boolean("allow_out_of_memory");
   return scenario;

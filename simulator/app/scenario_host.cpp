@@ -100,12 +100,11 @@ void read_host(Scenario& scenario, const Value& value) {
   scenario.partition.input_bytes_per_element = type == "fp32" ? 4 : type == "fp16" ? 2 : type == "int8" ? 1 : 0;
 }
 
-void read_io_overlap(Scenario& scenario, const Value& execution) {
-  const Options options = read_options(execution, execution_options());
-  const std::string& wanted = options.text("io_overlap");
+void read_io_overlap(Scenario& scenario, const Options& execution) {
+  const std::string& wanted = execution.text("io_overlap");
   const bool tiles = scenario.lowering.io_tiles > 0;
   if (!tiles && wanted != "auto" && wanted != "none") {
-    throw UserError(options.where("io_overlap"), "overlapped IO needs IO tiles", "set host.io_tiles, e.g. to 32");
+    throw UserError(execution.where("io_overlap"), "overlapped IO needs IO tiles", "set host.io_tiles, e.g. to 32");
   }
   if (wanted == "accumulation_loop" || (wanted == "auto" && tiles && !scenario.host.synthetic)) {
     scenario.execution.io_overlap = IoOverlap::AccumulationLoop;

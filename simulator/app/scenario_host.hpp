@@ -5,8 +5,9 @@
 
 namespace podsim {
 
-// Both take the section as given (null: absent) and need the sections before it to be read.
+// Takes the section as given (null: absent) and needs the sections before it to be read.
 void read_host(Scenario& scenario, const Value& host);
-void read_io_overlap(Scenario& scenario, const Value& execution);
+// The execution option io_overlap, once the host section is read.
+void read_io_overlap(Scenario& scenario, const Options& execution);
 
 }  // namespace podsim

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <system_error>
 
-#include "simulator/app/overrides.hpp"
 #include "simulator/app/sha256.hpp"
 #include "simulator/config/json.hpp"
+#include "simulator/config/text_file.hpp"
 #include "simulator/core/error.hpp"
 
 namespace podsim {

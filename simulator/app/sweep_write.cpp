@@ -7,9 +7,9 @@
 #include <iostream>
 
 #include "simulator/app/csv.hpp"
-#include "simulator/app/overrides.hpp"
 #include "simulator/config/json.hpp"
 #include "simulator/config/set_path.hpp"
+#include "simulator/config/text_file.hpp"
 #include "simulator/core/error.hpp"
 #include "simulator/core/format.hpp"
 #include "simulator/output/atomic_file.hpp"

@@ -4,14 +4,13 @@
 
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <utility>
 #include <vector>
 
+#include "simulator/config/text_file.hpp"
 #include "simulator/core/error.hpp"
 
 namespace podsim {
@@ -220,17 +219,7 @@ Value parse_json(const std::string& text, const std::string& name) {
   return builder.take();
 }
 
-Value read_json(const std::filesystem::path& path) {
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) throw UserError(path.string(), "there is no such file");
-  if (std::filesystem::is_directory(status)) throw UserError(path.string(), "is a folder, not a JSON file");
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  if (!stream) throw UserError(path.string(), "cannot be read", "check its permissions");
-  return parse_json(text.str(), path.string());
-}
+Value read_json(const std::filesystem::path& path) { return parse_json(read_text(path), path.string()); }
 
 std::string to_json(const Value& value, int indent) {
   Writer writer(indent);

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "simulator/app/option_tables.hpp"
-#include "simulator/app/overrides.hpp"
+#include "simulator/config/text_file.hpp"
 
 namespace podsim {
 namespace {

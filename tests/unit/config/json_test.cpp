@@ -69,7 +69,7 @@ TEST(ParseJson, RefusesNestingThatWouldOverflowTheStack) {
 
 TEST(ReadJson, NamesFilesThatAreAbsentOrFolders) {
   EXPECT_EQ(message_of([] { (void)read_json("/nowhere/x.json"); }), "/nowhere/x.json: there is no such file");
-  EXPECT_EQ(message_of([] { (void)read_json("/"); }), "/: is a folder, not a JSON file");
+  EXPECT_EQ(message_of([] { (void)read_json("/"); }), "/: is a folder, not a file");
 }
 
 TEST(ReadJson, PlacesStartWithTheFile) {
