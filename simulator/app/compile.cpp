@@ -151,6 +151,9 @@ MemoryRequest memory_request(const Scenario& scenario, const Compilation& compil
   request.training = scenario.workload_request.training;
   request.recomputation = scenario.recomputation;
   request.optimizer = compilation.model.optimizer;
+  // One micro-batch of one replica: no gradient waits for others, unless loss scaling looks at all of them first.
+  request.accumulates_gradients =
+      execution.micro_batches > 1 || execution.replicas > 1 || scenario.lowering.auto_loss_scaling;
   request.optimizer_state_off_chip = execution.optimizer_state.off_chip;
   request.weights_off_chip = execution.weights.off_chip;
   request.accumulators_off_chip = execution.accumulators.off_chip;

@@ -143,7 +143,7 @@ class Walk {
     if (request_.optimizer_state_off_chip) {
       step.remote_bytes += largest * state / static_cast<double>(request_.optimizer_shards);
     }
-    if (request_.accumulators_off_chip) {
+    if (request_.accumulates_gradients && request_.accumulators_off_chip) {
       step.remote_bytes += largest * static_cast<double>(bytes_of(request_.optimizer.accumulator_type)) /
                            static_cast<double>(request_.accumulator_shards);
     }

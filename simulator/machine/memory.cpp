@@ -86,7 +86,7 @@ class Account {
                               static_cast<double>(bytes_of(weight.type)));
         }
         if (!request_.training || !weight.trainable) continue;
-        if (!request_.accumulators_off_chip) {
+        if (request_.accumulates_gradients && !request_.accumulators_off_chip) {
           category(MemoryCategory::GradientAccumulators) +=
               compute_.spread(std::ceil(elements / static_cast<double>(request_.accumulator_shards)) *
                               static_cast<double>(bytes_of(request_.optimizer.accumulator_type)));

@@ -50,6 +50,8 @@ struct MemoryRequest {
   Optimizer optimizer;
   bool optimizer_state_off_chip = false, weights_off_chip = false, accumulators_off_chip = false,
        activations_off_chip = false;
+  // false: every gradient is applied as soon as its backward pass has made it, and is a temporary of that step.
+  bool accumulates_gradients = true;
   std::int64_t optimizer_shards = 1, weight_shards = 1, accumulator_shards = 1;
   int replicas = 1;
   std::int64_t stash_bytes_per_element = 0;  // 0: as the activations; 1: fp8 checkpoints

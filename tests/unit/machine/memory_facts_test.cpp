@@ -1,4 +1,4 @@
-// What fits one IPU and what does not, as published for ResNet-50 on Mk2.
+// What fits one IPU and what does not, as published for ResNet-50 on Mk2: the account alone, with chosen options.
 #include <gtest/gtest.h>
 
 #include "simulator/machine/memory.hpp"
