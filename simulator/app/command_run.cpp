@@ -4,13 +4,17 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include <charconv>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "simulator/app/commands.hpp"
+#include "simulator/app/process_pool.hpp"
 #include "simulator/app/scenario_arguments.hpp"
 #include "simulator/app/simulate.hpp"
 #include "simulator/app/trace_tables.hpp"
+#include "simulator/app/uncertainty.hpp"
 #include "simulator/output/atomic_file.hpp"
 #include "simulator/output/summary_json.hpp"
 #include "simulator/output/summary_text.hpp"
@@ -20,10 +24,16 @@ namespace podsim {
 
 namespace {
 
+constexpr int kFewestSamples = 20;  // 5% of fewer lies beyond the least of them
+constexpr int kMostSamples = 100000;
+
 struct RunArguments : ScenarioArguments {
   std::string trace;
   bool json = false;
   bool no_fast_forward = false;
+  int samples = 0;  // of the uncertainty; 0: not asked for
+  int jobs = 0;
+  std::optional<std::uint64_t> seed;
 };
 
 // A line on a terminal's standard error that replaces itself; empty function elsewhere.
@@ -34,6 +44,16 @@ std::function<void(double)> progress_line() {
   };
 }
 
+Uncertainty uncertainty_of(const Scenario& scenario, const RunArguments& arguments) {
+  UncertaintySettings settings;
+  settings.samples = static_cast<std::size_t>(arguments.samples);
+  settings.seed = arguments.seed.value_or(scenario.host.seed);
+  settings.jobs = arguments.jobs > 0 ? arguments.jobs : available_processors();
+  settings.fast_forward = !arguments.no_fast_forward;
+  settings.show_progress = isatty(STDERR_FILENO) != 0;
+  return sample_uncertainty(scenario, settings);
+}
+
 void run_scenario(const RunArguments& arguments) {
   if (!arguments.trace.empty()) check_writable(arguments.trace);  // before a long simulation, not after it
   const Scenario scenario = load_scenario(arguments);
@@ -41,7 +61,15 @@ void run_scenario(const RunArguments& arguments) {
   settings.fast_forward = !arguments.no_fast_forward;
   settings.record_intervals = !arguments.trace.empty();
   settings.progress = progress_line();
-  const Simulation simulation = simulate(scenario, DataFolder(), settings);
+  const DataFolder data;
+  Compilation compilation = compile(scenario, data);
+  std::optional<Uncertainty> uncertainty;
+  if (arguments.samples > 0) {
+    if (!scenario.allow_out_of_memory) require_fit(compilation, scenario);  // before the samples, not after them
+    uncertainty = uncertainty_of(scenario, arguments);
+  }
+  Simulation simulation = simulate(std::move(compilation), scenario, data, settings);
+  simulation.summary.uncertainty = std::move(uncertainty);
   if (!arguments.trace.empty()) {
     const ScenarioRecord record = scenario_record(scenario, simulation.compilation);
     const TileTable tiles = tile_table(simulation.compilation);
@@ -50,6 +78,35 @@ void run_scenario(const RunArguments& arguments) {
   }
   const TextStyle style{.colour = isatty(STDOUT_FILENO) != 0};
   std::cout << (arguments.json ? summary_json(simulation.summary) + "\n" : summary_text(simulation.summary, style));
+}
+
+// A scenario's name that stands behind --uncertainty would be taken for N.
+std::string check_samples(const std::string& text) {
+  int samples = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), samples);
+  if (read.ec == std::errc() && read.ptr == text.data() + text.size() && samples >= kFewestSamples &&
+      samples <= kMostSamples) {
+    return {};
+  }
+  return fmt::format("expected a number of samples from {} to {}, found \"{}\"; SCENARIO goes before it",
+                     kFewestSamples, kMostSamples, text);
+}
+
+void add_uncertainty_arguments(CLI::App& command, RunArguments& arguments) {
+  CLI::Option* samples =
+      command
+          .add_option("--uncertainty", arguments.samples,
+                      "Vary inferred parameters within their ranges: intervals of the main figures; N samples, or 64")
+          ->expected(0, 1)
+          ->default_str("64")
+          ->check(check_samples)
+          ->type_name("[N]");
+  command.add_option("--jobs", arguments.jobs, "Samples at a time; default: one for each processor")
+      ->check(CLI::Range(1, 4096))
+      ->needs(samples);
+  command.add_option("--seed", arguments.seed, "Of the samples; default: the seed of the IPU configuration, or 0")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(samples);
 }
 
 }  // namespace
@@ -62,9 +119,18 @@ void add_run_command(CLI::App& program) {
   command->add_flag("--json", arguments->json, "The summary as JSON on standard output");
   command->add_flag("--no-fast-forward", arguments->no_fast_forward,
                     "Simulate every repetition step by step (same results, complete trace)");
+  add_uncertainty_arguments(*command, *arguments);
   command->footer(
+      "--uncertainty draws every chip, pod and framework parameter that is only inferred (podsim describe shows the\n"
+      "confidence and range of each) from its range by Latin hypercube sampling, and prints the 5% and 95% points of\n"
+      "the main figures and the parameters that decide them: their shares of the variance of the figure's ranks,\n"
+      "found by stepwise regression. The value in the data files is the median of a parameter's distribution; what\n"
+      "the scenario sets in system.parameters or host stays as it is. Samples that cannot run are counted. With -o\n"
+      "the trace has the samples in its group /uncertainty. The same seed gives the same result for any --jobs.\n"
       "Examples:\n"
       "  podsim run scenarios/bert_large_bow_pod16.json -o bert.h5\n"
+      "  podsim run scenarios/bert_large_bow_pod16.json --uncertainty\n"
+      "  podsim run scenarios/bert_large_bow_pod16.json --uncertainty 256 --seed 1 --json | jq .uncertainty.ranking\n"
       "  podsim run scenarios/stage_times_pod16.json --set replication_factor=2 --json | jq "
       ".throughput_samples_per_second\n"
       "  podsim run scenarios/stage_times_pod16.json --set \"gradient_accumulation_steps=128,device_iterations=2\"");

@@ -21,13 +21,24 @@ double call_input_seconds(const ParameterSet& frameworks, const std::string& fra
                     bytes * frameworks.get("call_seconds_per_byte_" + framework));
 }
 
+std::vector<std::string> call_parameters(const Scenario& scenario) {
+  const bool own_times_only = scenario.workload->name() == "stage_times" && !scenario.framework_given;
+  if (scenario.host_options.has("call_overhead_seconds") || own_times_only) return {};
+  std::vector<std::string> names = {"call_overhead_" + scenario.framework};
+  if (!scenario.host.synthetic) {
+    names.push_back("call_seconds_per_sample_" + scenario.framework);
+    names.push_back("call_seconds_per_byte_" + scenario.framework);
+  }
+  return names;
+}
+
 HostPlan host_plan(const Scenario& scenario, const Compilation& compilation, const DataFolder& data) {
   const Options& options = scenario.host_options;
   const ParameterSet& system = compilation.topology.parameters();
   HostPlan plan = scenario.host;
   if (options.has("call_overhead_seconds")) {
     plan.call_overhead_seconds = options.number("call_overhead_seconds");
-  } else if (scenario.workload->name() == "stage_times" && !scenario.framework_given) {
+  } else if (call_parameters(scenario).empty()) {
     plan.call_overhead_seconds = 0;  // nothing but the stages' own times
   } else {
     const ParameterSet frameworks(data.load("software/frameworks"));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "simulator/app/compile.hpp"
 #include "simulator/app/data_folder.hpp"
@@ -10,6 +11,10 @@
 namespace podsim {
 
 [[nodiscard]] HostPlan host_plan(const Scenario& scenario, const Compilation& compilation, const DataFolder& data);
+
+// Parameters of software/frameworks that decide what a host call of the scenario costs; none where the scenario says it
+// itself, or has given stage times and names no framework.
+[[nodiscard]] std::vector<std::string> call_parameters(const Scenario& scenario);
 
 // Part of a host call that handles its inputs one after the other, before the IPUs start: a cost for each sample of
 // this instance and for each of its bytes (frameworks.json). PopTorch checks, converts and hands over the tensors of

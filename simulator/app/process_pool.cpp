@@ -173,6 +173,18 @@ std::vector<ProcessResult> ProcessPool::wait(double seconds, int descriptor) {
   return results;
 }
 
+void run_each(int jobs, std::size_t count, const std::function<std::string(std::size_t)>& work,
+              const std::function<void(const ProcessResult&)>& finished) {
+  ProcessPool pool(jobs, 0);
+  std::size_t next = 0;
+  while (next < count || !pool.idle()) {
+    for (; next < count && !pool.full(); ++next) {
+      pool.start(next, [&work, next] { return work(next); });
+    }
+    for (const ProcessResult& result : pool.wait(1)) finished(result);
+  }
+}
+
 StopSignals::StopSignals() {
   // A shell starts background jobs with SIGINT ignored; who sends one to a sweep means it. nohup's SIGHUP stays
   // ignored.

@@ -58,6 +58,10 @@ class ProcessPool {
   int null_ = -1;              // /dev/null
 };
 
+// Does `work(id)` for every id below `count`, at most `jobs` at a time; `finished` is told in order of completion.
+void run_each(int jobs, std::size_t count, const std::function<std::string(std::size_t)>& work,
+              const std::function<void(const ProcessResult&)>& finished);
+
 // Signals that ask the program to stop (SIGINT, SIGTERM, SIGHUP), held back while an object of this class lives and
 // read from a descriptor, so that work ends at a point of its own choice.
 class StopSignals {

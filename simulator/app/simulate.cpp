@@ -1,4 +1,4 @@
-// The whole program in ten lines.
+// The whole program in ten lines: compile, run, summarise.
 #include "simulator/app/simulate.hpp"
 
 #include "simulator/app/startup.hpp"
@@ -7,7 +7,11 @@
 namespace podsim {
 
 Simulation simulate(const Scenario& scenario, const DataFolder& data, const RunSettings& settings) {
-  Compilation compilation = compile(scenario, data);
+  return simulate(compile(scenario, data), scenario, data, settings);
+}
+
+Simulation simulate(Compilation compilation, const Scenario& scenario, const DataFolder& data,
+                    const RunSettings& settings) {
   require_fit(compilation, scenario);
   Trace trace = run(compilation.topology, compilation.program, settings);
   Summary summary = summarize(trace, compilation.program);

@@ -16,5 +16,8 @@ struct Simulation {
 
 // Runs once per process (see engine/run.hpp).
 [[nodiscard]] Simulation simulate(const Scenario& scenario, const DataFolder& data, const RunSettings& settings);
+// The same from a compilation of the scenario on.
+[[nodiscard]] Simulation simulate(Compilation compilation, const Scenario& scenario, const DataFolder& data,
+                                  const RunSettings& settings);
 
 }  // namespace podsim

@@ -10,6 +10,7 @@
 #include "simulator/app/csv.hpp"
 #include "simulator/core/error.hpp"
 #include "simulator/core/format.hpp"
+#include "simulator/trace/uncertainty.hpp"
 
 namespace podsim {
 
@@ -29,17 +30,10 @@ double parse_positive(const std::string& text, const std::string& where) {
   return value;
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 ErrorStatistics statistics_of(const std::string& name, const std::vector<const Prediction*>& rows) {
   std::vector<double> errors;
   for (const Prediction* row : rows) errors.push_back(std::abs(row->relative_error()));
-  return {name, static_cast<int>(rows.size()), median(errors), *std::max_element(errors.begin(), errors.end())};
+  return {name, static_cast<int>(rows.size()), quantile(errors, 0.5), *std::max_element(errors.begin(), errors.end())};
 }
 
 std::string percent(double share) { return fmt::format("{:+.1f}%", 100 * share); }

@@ -57,16 +57,10 @@ std::vector<Prediction> predict(const std::vector<Measurement>& measurements, co
                                 int jobs) {
   std::vector<Prediction> predictions;
   for (const Measurement& measurement : measurements) predictions.push_back({measurement, 0, "", {}});
-  ProcessPool pool(jobs, 0);
-  std::size_t next = 0;
-  while (next < predictions.size() || !pool.idle()) {
-    while (next < predictions.size() && !pool.full()) {
-      const std::filesystem::path file = folder / predictions[next].measurement.scenario;
-      pool.start(next, [file] { return to_json(predict_one(file), -1); });
-      ++next;
-    }
-    for (const ProcessResult& finished : pool.wait(1)) read_result(finished, predictions[finished.id]);
-  }
+  run_each(
+      jobs, predictions.size(),
+      [&](std::size_t row) { return to_json(predict_one(folder / predictions[row].measurement.scenario), -1); },
+      [&](const ProcessResult& finished) { read_result(finished, predictions[finished.id]); });
   return predictions;
 }
 

@@ -121,6 +121,44 @@ void write_summary(const Hdf5Builder& file, const TraceContent& content) {
   group.text("json", summary_json(summary), "the summary as printed with --json");
 }
 
+void write_uncertainty(const Hdf5Builder& file, const std::optional<Uncertainty>& uncertainty) {
+  if (!uncertainty) return;
+  Hdf5Group group = file.group("uncertainty");
+  group.attribute("seed", static_cast<std::int64_t>(uncertainty->seed));
+  const std::size_t samples = uncertainty->samples(), figures = uncertainty->figures.size();
+  const std::size_t parameters = uncertainty->parameters.size();
+  std::vector<std::string> parameter_names, parameter_units, figure_names, figure_units;
+  std::vector<double> ranges, quantiles, shares(figures * parameters), sampled(samples * figures);
+  for (const VariedParameter& parameter : uncertainty->parameters) {
+    parameter_names.push_back(parameter.set + "/" + parameter.name);
+    parameter_units.push_back(parameter.unit);
+    ranges.insert(ranges.end(), {parameter.minimum, parameter.value, parameter.maximum});
+  }
+  for (std::size_t i = 0; i < figures; ++i) {
+    const UncertainFigure& figure = uncertainty->figures[i];
+    figure_names.push_back(figure.name);
+    figure_units.push_back(figure.unit);
+    quantiles.insert(quantiles.end(), {figure.low, figure.median, figure.high});
+    for (const Influence& influence : figure.influences) shares[i * parameters + influence.parameter] = influence.share;
+    for (std::size_t sample = 0; sample < samples; ++sample) sampled[sample * figures + i] = figure.samples[sample];
+  }
+  group.count_axis("sample", samples, "row number");
+  group.axis("parameter", parameter_names, "data file and name of a parameter that is only inferred");
+  group.axis("figure", figure_names, "figure of the summary");
+  group.axis("end", std::vector<std::string>{"minimum", "value", "maximum"}, "of a parameter's range");
+  constexpr std::array kQuantiles = {0.05, 0.5, 0.95};
+  group.axis("quantile", std::span<const double>(kQuantiles), "1", "share of the samples below");
+  group.column("parameter_unit", {"parameter"}, parameter_units, "unit of the parameter");
+  group.column("figure_unit", {"figure"}, figure_units, "unit of the figure");
+  group.column("parameter_range", {"parameter", "end"}, ranges, "parameter_unit", "as in the data files");
+  group.column("parameter_value", {"sample", "parameter"}, uncertainty->values, "parameter_unit", "drawn");
+  group.column("figure_value", {"sample", "figure"}, sampled, "figure_unit", "NaN where the sample could not run");
+  group.column("figure_quantile", {"figure", "quantile"}, quantiles, "figure_unit", "of the samples that could run");
+  group.column("share", {"figure", "parameter"}, shares, "1",
+               "of the variance of the figure's ranks that the parameter explains, stepwise regression");
+  group.column("error", {"sample"}, uncertainty->errors, "why the sample could not run; empty where it could");
+}
+
 void write_scenario(const Hdf5Builder& file, const ScenarioRecord& scenario) {
   Hdf5Group group = file.group("scenario");
   group.text("text", scenario.text, "the scenario as given");

@@ -54,6 +54,48 @@ Json startup_of(const StartupSummary& startup) {
   return result;
 }
 
+Json influences_of(const Uncertainty& uncertainty, const UncertainFigure& figure) {
+  Json ranking = Json::array();
+  for (const Influence& influence : figure.influences) {
+    const VariedParameter& parameter = uncertainty.parameters[influence.parameter];
+    ranking.push_back({{"parameter", parameter.set + "/" + parameter.name},
+                       {"share", influence.share},
+                       {"raises", influence.raises}});
+  }
+  return ranking;
+}
+
+Json uncertainty_of(const Uncertainty& uncertainty) {
+  Json result = Json::object();
+  result["samples"] = uncertainty.samples();
+  result["seed"] = uncertainty.seed;
+  result["figures"] = Json::object();
+  for (const UncertainFigure& figure : uncertainty.figures) {
+    result["figures"][figure.name] = {{"low", figure.low},
+                                      {"median", figure.median},
+                                      {"high", figure.high},
+                                      {"unit", figure.unit},
+                                      {"ranking", influences_of(uncertainty, figure)}};
+  }
+  const UncertainFigure* main = uncertainty.find("throughput_samples_per_second");
+  result["ranking"] = main != nullptr ? influences_of(uncertainty, *main) : Json::array();
+  result["measure"] = "share of the variance of the figure's ranks; stepwise regression on ranks";
+  result["parameters"] = Json::array();
+  for (const VariedParameter& parameter : uncertainty.parameters) {
+    result["parameters"].push_back({{"name", parameter.set + "/" + parameter.name},
+                                    {"value", parameter.value},
+                                    {"minimum", parameter.minimum},
+                                    {"maximum", parameter.maximum},
+                                    {"unit", parameter.unit}});
+  }
+  result["failures"] = Json::array();
+  for (std::size_t sample = 0; sample < uncertainty.samples(); ++sample) {
+    if (uncertainty.errors[sample].empty()) continue;
+    result["failures"].push_back({{"sample", sample}, {"error", uncertainty.errors[sample]}});
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string summary_json(const Summary& summary) {
@@ -80,6 +122,7 @@ std::string summary_json(const Summary& summary) {
   json["links"] = Json::array();
   for (const LinkSummary& link : summary.links) json["links"].push_back(link_of(link));
   json["startup"] = startup_of(summary.startup);
+  if (summary.uncertainty) json["uncertainty"] = uncertainty_of(*summary.uncertainty);
   json["simulated_activities"] = summary.simulated_activities;
   json["warnings"] = summary.warnings;
   return json.dump(2);

@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kWidth = 100;
 constexpr double kBarWidth = 40;
 constexpr std::size_t kLinks = 3;
+constexpr std::size_t kInfluences = 5;
 
 class Text {
  public:
@@ -150,6 +151,58 @@ void print_links(Text& text, const Summary& summary) {
   }
 }
 
+std::string readable(const UncertainFigure& figure, double value, const Summary& summary) {
+  if (figure.unit == "1/s") return format_rate(value, summary.sample_name);
+  if (figure.unit == "s") return format_seconds(value);
+  return figure.unit == "B" ? format_bytes(value) : format_share(value);
+}
+
+// "throughput_samples_per_second" -> "throughput": the unit stands with the values.
+std::string figure_label(const UncertainFigure& figure) {
+  std::string label = label_of(figure.name);
+  for (const std::string_view end : {" samples per second", " seconds", " bytes"}) {
+    if (label.ends_with(end)) label.resize(label.size() - end.size());
+  }
+  constexpr std::string_view kShare = "state share ";
+  return label.starts_with(kShare) ? label.substr(kShare.size()) : label;
+}
+
+void print_influences(Text& text, const Uncertainty& uncertainty, const std::string& name) {
+  const UncertainFigure* figure = uncertainty.find(name);
+  if (figure == nullptr) return;
+  text.line("  what decides {} (share of the variance of its ranks, stepwise regression):", figure_label(*figure));
+  if (figure->influences.empty()) text.line("    no parameter stands out");
+  for (std::size_t i = 0; i < std::min(kInfluences, figure->influences.size()); ++i) {
+    const Influence& influence = figure->influences[i];
+    const VariedParameter& parameter = uncertainty.parameters[influence.parameter];
+    text.line("    {:<36.36}{:>7}  {} it, {:.4g} to {:.4g} {}", parameter.name, percent(influence.share),
+              influence.raises ? "raises" : "lowers", parameter.minimum, parameter.maximum,
+              parameter.unit == "1" ? "" : parameter.unit);
+  }
+}
+
+void print_uncertainty(Text& text, const Summary& summary) {
+  if (!summary.uncertainty) return;
+  const Uncertainty& uncertainty = *summary.uncertainty;
+  text.heading(fmt::format("Uncertainty ({} samples of {} parameters that are only inferred)", uncertainty.samples(),
+                           uncertainty.parameters.size()));
+  text.line("  {:<22}{:>24}{:>24}{:>24}", "", "5%", "median", "95%");
+  for (const UncertainFigure& figure : uncertainty.figures) {
+    if (figure.high <= 0) continue;  // utilisation of a peak that is not known
+    text.line("  {:<22}{:>24}{:>24}{:>24}", figure_label(figure), readable(figure, figure.low, summary),
+              readable(figure, figure.median, summary), readable(figure, figure.high, summary));
+  }
+  print_influences(text, uncertainty, "throughput_samples_per_second");
+  print_influences(text, uncertainty, "peak_tile_bytes");
+  if (uncertainty.failures() == 0) return;
+  const auto first = std::find_if(uncertainty.errors.begin(), uncertainty.errors.end(),
+                                  [](const std::string& error) { return !error.empty(); });
+  text.paragraph("Warning",
+                 fmt::format("{} of {} samples could not run, and the figures are those of the others; the first: {}",
+                             uncertainty.failures(), uncertainty.samples(), *first),
+                 "1;31");
+}
+
 }  // namespace
 
 std::string summary_text(const Summary& summary, const TextStyle& style) {
@@ -160,6 +213,7 @@ std::string summary_text(const Summary& summary, const TextStyle& style) {
   print_ipus(text, summary, style.maximum_ipus);
   print_links(text, summary);
   print_startup(text, summary.startup);
+  print_uncertainty(text, summary);
   text.gap();
   text.paragraph("Bottleneck", summary.bottleneck, "1;33");
   for (const std::string& warning : summary.warnings) text.paragraph("Warning", warning, "1;31");

@@ -25,6 +25,7 @@ std::vector<char> trace_image(const TraceContent& content) {
     write_links(file, content);
     write_tiles(file, content.tiles);
     write_memory(file, content.memory);
+    write_uncertainty(file, content.summary.uncertainty);
     file.attribute("format", "podsim trace");
     file.attribute("schema_version", kSchemaVersion);
     return file.image();

@@ -15,6 +15,7 @@ void write_links(const Hdf5Builder& file, const TraceContent& content);
 void write_tiles(const Hdf5Builder& file, const TileTable* table);
 void write_memory(const Hdf5Builder& file, const MemoryTable* table);
 void write_summary(const Hdf5Builder& file, const TraceContent& content);
+void write_uncertainty(const Hdf5Builder& file, const std::optional<Uncertainty>& uncertainty);
 void write_scenario(const Hdf5Builder& file, const ScenarioRecord& scenario);
 
 }  // namespace podsim

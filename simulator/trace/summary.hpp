@@ -9,6 +9,7 @@
 
 #include "simulator/program/program.hpp"
 #include "simulator/trace/trace.hpp"
+#include "simulator/trace/uncertainty.hpp"
 
 namespace podsim {
 
@@ -63,6 +64,7 @@ struct Summary {
   int ipus_per_replica = 1;
   std::int64_t simulated_activities = 0;
   StartupSummary startup;
+  std::optional<Uncertainty> uncertainty;  // where it was asked for; filled in by the caller
   std::vector<std::string> warnings;
 };
 

@@ -1,6 +1,8 @@
 // A small trace file's content: the pipeline of tests/unit/trace with tiles, memory and a scenario.
 #pragma once
 
+#include <cmath>
+
 #include "simulator/output/trace_file.hpp"
 #include "tests/unit/trace/sample_trace.hpp"
 
@@ -90,6 +92,25 @@ inline ScenarioRecord sample_scenario() {
           "IPU 0: Run F",
           {{"podsim", "0.1.0"}, {"SimGrid", "3.32"}},
           {{"network/model", "CM02"}, {"surf/precision", "1e-12"}}};
+}
+
+// Two parameters, 21 samples, the last of which does not run: throughput falls with the first one.
+inline Uncertainty sample_uncertainty() {
+  Uncertainty uncertainty;
+  uncertainty.seed = 9;
+  uncertainty.parameters = {{"chips/bow", "operator_control_cycles", "cycle", 2800, 500, 4700},
+                            {"pods/bow", "nic_efficiency", "1", 0.88, 0.8, 0.95}};
+  std::vector<double> throughput, memory;
+  for (int sample = 0; sample < 21; ++sample) {
+    uncertainty.values.insert(uncertainty.values.end(), {500.0 + 200 * sample, 0.8 + 0.005 * (sample * 8 % 21)});
+    uncertainty.errors.emplace_back(sample < 20 ? "" : "IPU 1 is out of memory");
+    throughput.push_back(sample < 20 ? 1000 - 10.0 * sample : std::nan(""));
+    memory.push_back(500000 + 1000.0 * sample);
+  }
+  uncertainty.figures = {evaluate_figure("throughput_samples_per_second", "1/s", throughput, uncertainty.values),
+                         evaluate_figure("state_share_forward", "1", std::vector<double>(21, 0.25), uncertainty.values),
+                         evaluate_figure("peak_tile_bytes", "B", memory, uncertainty.values)};
+  return uncertainty;
 }
 
 // Everything that a trace file holds, owned.

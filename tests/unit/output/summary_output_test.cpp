@@ -52,6 +52,45 @@ TEST(SummaryJson, NumbersAreExact) {
   EXPECT_NEAR(sum, sample.trace.makespan_seconds, 1e-12 * sample.trace.makespan_seconds);
 }
 
+// 20 samples at 1000, 990, ..., 810 run: 5% lies between the first and the second lowest.
+TEST(SummaryJson, UncertaintyHasIntervalsRankingAndFailures) {
+  SampleContent sample;
+  EXPECT_FALSE(nlohmann::ordered_json::parse(summary_json(sample.summary)).contains("uncertainty"));
+  sample.summary.uncertainty = testing::sample_uncertainty();
+  const auto json = nlohmann::ordered_json::parse(summary_json(sample.summary))["uncertainty"];
+  EXPECT_THAT(keys_of(json), ElementsAre("samples", "seed", "figures", "ranking", "measure", "parameters", "failures"));
+  EXPECT_THAT(keys_of(json["figures"]),
+              ElementsAre("throughput_samples_per_second", "state_share_forward", "peak_tile_bytes"));
+  const auto& throughput = json["figures"]["throughput_samples_per_second"];
+  EXPECT_THAT(keys_of(throughput), ElementsAre("low", "median", "high", "unit", "ranking"));
+  EXPECT_DOUBLE_EQ(throughput["low"].get<double>(), 815);
+  EXPECT_DOUBLE_EQ(throughput["median"].get<double>(), 905);
+  EXPECT_DOUBLE_EQ(throughput["high"].get<double>(), 995);
+  EXPECT_EQ(json["ranking"], throughput["ranking"]);
+  ASSERT_EQ(json["ranking"].size(), 1U);
+  EXPECT_EQ(json["ranking"][0]["parameter"], "chips/bow/operator_control_cycles");
+  EXPECT_NEAR(json["ranking"][0]["share"].get<double>(), 1, 1e-9);
+  EXPECT_EQ(json["ranking"][0]["raises"], false);
+  EXPECT_EQ(json["parameters"][1]["maximum"], 0.95);
+  ASSERT_EQ(json["failures"].size(), 1U);
+  EXPECT_EQ(json["failures"][0]["sample"], 20);
+  EXPECT_EQ(json["failures"][0]["error"], "IPU 1 is out of memory");
+}
+
+TEST(SummaryText, UncertaintyIsABlockOfItsOwn) {
+  SampleContent sample;
+  sample.summary.uncertainty = testing::sample_uncertainty();
+  const std::string text = summary_text(sample.summary);
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("Uncertainty (21 samples of 2 parameters that are only inferred)"),
+                    HasSubstr("815 samples/s"), HasSubstr("995 samples/s"), HasSubstr("what decides throughput (share"),
+                    HasSubstr("100.0%  lowers it, 500 to 4700 cycle"), HasSubstr("raises it"),
+                    HasSubstr("1 of 21 samples could not run")));
+  EXPECT_THAT(text, Not(HasSubstr("nic_efficiency")));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+}
+
 TEST(SummaryText, FitsAHundredColumnsAndNamesTheBottleneck) {
   SampleContent sample;
   sample.summary.links.push_back({std::string(80, 'x'), std::string(80, 'y'), 1e15, 0.5});

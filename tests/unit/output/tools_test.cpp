@@ -70,6 +70,21 @@ class Readers : public ::testing::Test {
 
 TEST_F(Readers, H5pyPandasAndXarray) { expect_success(kHere + "/read_trace.py " + trace_); }
 
+TEST_F(Readers, UncertaintyHasItsSamples) {
+  sample_.summary.uncertainty = testing::sample_uncertainty();
+  write_trace(trace_, sample_.content());
+  expect_success("-c \"import xarray; d = xarray.open_dataset('" + trace_ +
+                 "', group='uncertainty'); "
+                 "assert d['figure_value'].sizes == {'sample': 21, 'figure': 3}; "
+                 "assert abs(d['parameter_value'].sel(parameter='pods/bow/nic_efficiency', sample=1) - 0.84) < 1e-12; "
+                 "low = d['figure_quantile'].sel(figure='throughput_samples_per_second', quantile=0.05); "
+                 "assert float(low) == 815; "
+                 "assert list(d['figure_unit'].values.astype(str)) == ['1/s', '1', 'B']; "
+                 "assert float(d['share'].isel(figure=0, parameter=0)) > 0.999; "
+                 "assert float(d['parameter_range'].isel(parameter=1).sel(end='maximum')) == 0.95; "
+                 "assert int(d['figure_value'].isnull().sum()) == 1 and d.attrs['seed'] == 9\"");
+}
+
 TEST_F(Readers, ToolsExpandRepeatsAsTheExportDoes) {
   Pipeline pipeline = testing::sample_pipeline();
   pipeline.micro_batches = 40;
