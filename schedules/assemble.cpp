@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "schedules/passes.hpp"
+#include "schedules/share_stages.hpp"
 #include "schedules/tables.hpp"
 #include "schedules/weight_update.hpp"
 #include "simulator/core/error.hpp"
@@ -85,6 +86,7 @@ class Assembler {
     Trees whole(run.size());
     append_repeat(whole, execution_.runs, micro_batches_per_run(), LoopKind::Runs, std::move(run));
     program_.ipus = std::move(whole);
+    if (scheme_.ipus_per_stage > 1) share_stages(program_, scheme_.ipus_per_stage, tables_.streams_everywhere());
   }
 
  private:
@@ -154,9 +156,10 @@ Scheme scheme_of(std::string name, std::string where, const StagedModel& model) 
   Scheme scheme;
   scheme.name = std::move(name);
   scheme.where = std::move(where);
-  scheme.ipus_per_replica = model.ipus_per_replica;
-  for (const Stage& stage : model.stages) scheme.ipu_of_stage.push_back(stage.ipu);
-  scheme.host_overlap = model.ipus_per_replica == 1;
+  scheme.ipus_per_stage = model.ipus_per_stage;
+  scheme.ipus_per_replica = model.ipus_per_replica / model.ipus_per_stage;
+  for (const Stage& stage : model.stages) scheme.ipu_of_stage.push_back(stage.ipu / model.ipus_per_stage);
+  scheme.host_overlap = scheme.ipus_per_replica == 1;
   return scheme;
 }
 

@@ -34,8 +34,10 @@ struct Scheme {
   std::string where;        // of its options, for messages
   std::int64_t period = 1;  // slots from one micro-batch to the next
   std::vector<StagePass> passes;
+  // Where several IPUs share each stage, "IPU" means such a group up to the end of assemble().
   std::vector<int> ipu_of_stage;
   int ipus_per_replica = 1;
+  int ipus_per_stage = 1;
   int receive_buffers = 0;        // see Program
   bool host_overlap = false;      // host IO may run beside compute
   bool phased = false;            // streaming memory is loaded one slot ahead, and what was used lately stays

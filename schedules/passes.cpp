@@ -24,7 +24,7 @@ class PassPlacer {
       pass_ = &pass;
       when_ = {pass.offset, pass.first, pass.end < 0 ? micro_batches_per_drain(execution_) : pass.end, 1};
       before();
-      add(Run{pass.stage, pass.pass, {}});
+      run(pass.pass);
       after();
       moves();
     }
@@ -36,6 +36,12 @@ class PassPlacer {
   void add(Step step, const Occurrence& when, int order, int once = -1) {
     const int ipu = scheme_.ipu_of_stage[static_cast<std::size_t>(pass_->stage)];
     timetable_.steps.push_back({when, ipu, SlotPart::Body, order, std::move(step), once});
+  }
+
+  // A pass, and then what the IPUs of its stage exchange in it.
+  void run(Pass pass) {
+    add(Run{pass_->stage, pass, {}});
+    for (const int collective : tables_.within_stage(pass_->stage, pass)) add(Collective{collective});
   }
 
   // The forward pass ran in the same slot, for the same micro-batch: its activations are still there.
@@ -63,7 +69,7 @@ class PassPlacer {
     if (pass != Pass::BackwardInput) load(Variable::Accumulators, false);
     if (!execution_.recompute || pass == Pass::BackwardWeights) return;
     const bool last = pass_->stage == program_.stages - 1;
-    add(Run{pass_->stage, last && forward_in_slot() ? Pass::RecomputePartial : Pass::Recompute, {}});
+    run(last && forward_in_slot() ? Pass::RecomputePartial : Pass::Recompute);
   }
 
   void after() {

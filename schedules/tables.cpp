@@ -37,6 +37,7 @@ Tables::Tables(const StagedModel& model, const Execution& execution, const Schem
   add_streams();
   add_buffers();
   add_collectives();
+  add_collectives_within_stages();
 }
 
 int Tables::buffer(Variable variable, int stage) const {
@@ -47,6 +48,12 @@ int Tables::buffer(Variable variable, int stage) const {
 int Tables::weight_gather(int stage) const { return weight_gathers_[static_cast<std::size_t>(stage)]; }
 
 int Tables::accumulator_scatter(int stage) const { return accumulator_scatters_[static_cast<std::size_t>(stage)]; }
+
+const std::vector<int>& Tables::within_stage(int stage, Pass pass) const {
+  static const std::vector<int> none;
+  const auto found = within_stages_.find({stage, pass});
+  return found == within_stages_.end() ? none : found->second;
+}
 
 void Tables::check_locations() const {
   if (execution_.activations.sharded) {
@@ -123,6 +130,7 @@ void Tables::add_streams() {
         if (tensor.bytes <= 0 && !input) continue;  // an input without bytes still has to be prepared
         program_.streams.push_back({scheme_.ipu_of_stage[static_cast<std::size_t>(stage.index)], stage.index, input,
                                     tensor.label, tensor.bytes, tensor.name});
+        streams_everywhere_.push_back(input || tensor.divided);
       }
     }
   }
@@ -218,6 +226,32 @@ void Tables::add_collectives() {
       add(reductions_[index].after_update,
           add_collective(CollectiveKind::AllGather, stage, weights, "updated_weights", domain, false));
     }
+  }
+}
+
+void Tables::add_collectives_within_stages() {
+  for (const Stage& stage : model_.stages) {
+    const int ipu = scheme_.ipu_of_stage[static_cast<std::size_t>(stage.index)];
+    const auto add = [&](Pass pass, const std::vector<StageCollective>& collectives) {
+      for (const StageCollective& each : collectives) {
+        CollectiveOperation operation;
+        operation.kind = each.kind;
+        operation.ipus = {ipu};
+        operation.bytes = each.bytes;
+        operation.count = each.count;
+        operation.name = std::string(name_of(pass)) + "/" + std::to_string(stage.index);
+        within_stages_[{stage.index, pass}].push_back(static_cast<int>(program_.collectives.size()));
+        program_.collectives.push_back(std::move(operation));
+      }
+    };
+    add(Pass::Forward, stage.forward_collectives);
+    if (execution_.mode == Mode::Inference) continue;
+    if (execution_.recompute) {
+      add(Pass::Recompute, stage.recompute_collectives);
+      add(Pass::RecomputePartial, stage.partial_recompute_collectives);
+    }
+    add(Pass::Backward, stage.backward_collectives);
+    within_stages_[{stage.index, Pass::BackwardInput}] = within_stages_[{stage.index, Pass::Backward}];
   }
 }
 

@@ -39,6 +39,10 @@ class Tables {
   // Indices of collectives; -1 where there is none.
   [[nodiscard]] int weight_gather(int stage) const;        // before sharded weights are used
   [[nodiscard]] int accumulator_scatter(int stage) const;  // after each backward pass, with sharded accumulators
+  // Between the IPUs of a stage, with a pass.
+  [[nodiscard]] const std::vector<int>& within_stage(int stage, Pass pass) const;
+  // For each stream: whether every IPU of its stage has it, or the first one only.
+  [[nodiscard]] const std::vector<bool>& streams_everywhere() const { return streams_everywhere_; }
   [[nodiscard]] const Reduction& reduction(int stage) const { return reductions_[static_cast<std::size_t>(stage)]; }
 
  private:
@@ -49,6 +53,7 @@ class Tables {
   void add_buffers();
   void add_buffer(Variable variable, int stage, double bytes, double sharded_bytes);
   void add_collectives();
+  void add_collectives_within_stages();
   int add_collective(CollectiveKind kind, int stage, double bytes, const char* name, int group_size, bool orthogonal);
 
   const StagedModel& model_;
@@ -59,6 +64,8 @@ class Tables {
   std::map<std::pair<Variable, int>, int> buffers_;
   std::vector<int> weight_gathers_, accumulator_scatters_;
   std::vector<Reduction> reductions_;
+  std::map<std::pair<int, Pass>, std::vector<int>> within_stages_;
+  std::vector<bool> streams_everywhere_;
 };
 
 }  // namespace podsim

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "simulator/core/error.hpp"
+#include "workloads/tensor_parallel.hpp"
 
 namespace podsim {
 
@@ -47,6 +48,7 @@ LayerBuilder::LayerBuilder(std::string model, const WorkloadRequest& request)
     : request_(request), workload_(std::make_unique<WorkloadGraph>()) {
   workload_->model = std::move(model);
   workload_->samples_per_micro_batch = request.micro_batch_size;
+  workload_->ipus_per_stage = static_cast<int>(tensor_parallel(request));
 }
 
 void LayerBuilder::begin_block(const std::string& name, BlockRole role, int layer, const std::string& outline) {
@@ -90,7 +92,7 @@ LayerBuilder::Vertex LayerBuilder::input(const std::string& name, std::vector<st
 }
 
 LayerBuilder::Vertex LayerBuilder::embedding(const std::string& name, Vertex ids, std::int64_t rows, std::int64_t width,
-                                             std::int64_t serial_splits) {
+                                             std::int64_t serial_splits, Split split) {
   Operator op;
   op.kind = OperatorKind::EmbeddingGather;
   const Tensor& indices = tensor(ids);
@@ -100,6 +102,7 @@ LayerBuilder::Vertex LayerBuilder::embedding(const std::string& name, Vertex ids
   op.outputs = {{"", std::move(shape), request_.precision}};
   op.weights = {weight(name + "/weight", rows * width)};
   op.serial_splits = serial_splits;
+  op.split = split;
   return emit(name, std::move(op), {ids});
 }
 
@@ -107,9 +110,10 @@ LayerBuilder::Vertex LayerBuilder::bias(const std::string& name, Vertex x, std::
   return elementwise(name, {x}, 1, elements);
 }
 
-LayerBuilder::Vertex LayerBuilder::dense(const std::string& name, Vertex x, std::int64_t columns) {
+LayerBuilder::Vertex LayerBuilder::dense(const std::string& name, Vertex x, std::int64_t columns, Split split) {
   DenseLayer layer;
   layer.columns = columns;
+  layer.split = split;
   return dense(name, x, layer);
 }
 
@@ -126,6 +130,7 @@ LayerBuilder::Vertex LayerBuilder::dense(const std::string& name, Vertex x, cons
   op.weights = {weight(name + "/weight", inner * layer.columns)};
   op.weights.front().tied_to = layer.tied_to;
   op.serial_splits = layer.serial_splits;
+  op.split = layer.split;
   const Vertex product = emit(name, std::move(op), {x});
   return layer.bias ? bias(name + "/bias", product, layer.columns) : product;
 }

@@ -18,6 +18,7 @@ struct DenseLayer {
   std::string tied_to;  // weight whose transpose is used; "": an own weight
   std::int64_t serial_splits = 1;
   bool flatten = false;  // all extents but the first are one row; otherwise the last extent is
+  Split split = Split::None;
 };
 
 struct ConvolutionLayer {
@@ -58,9 +59,9 @@ class LayerBuilder {
   Vertex input(const std::string& name, std::vector<std::int64_t> shape, ElementType type,
                InputRole role = InputRole::Sample);
   Vertex embedding(const std::string& name, Vertex ids, std::int64_t rows, std::int64_t width,
-                   std::int64_t serial_splits = 1);
+                   std::int64_t serial_splits = 1, Split split = Split::None);
   Vertex dense(const std::string& name, Vertex x, const DenseLayer& layer);
-  Vertex dense(const std::string& name, Vertex x, std::int64_t columns);
+  Vertex dense(const std::string& name, Vertex x, std::int64_t columns, Split split = Split::None);
   // [groups, rows, inner] x [groups, inner, columns] of two activations.
   Vertex batched_matmul(const std::string& name, Vertex left, Vertex right, const MatMulShape& shape,
                         std::vector<std::int64_t> output);

@@ -131,7 +131,6 @@ std::string Operator::signature() const {
   append(text, operations_per_element);
   append(text, serial_splits);
   append(text, std::int64_t{differentiable});
-  append(text, parallel_ipus);
   return text;
 }
 

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "simulator/core/collective_kind.hpp"
 #include "simulator/core/element_type.hpp"
 
 namespace podsim {
@@ -115,6 +116,19 @@ using OperatorShape =
 
 enum class InputRole : std::uint8_t { None, Sample, Label };
 
+// How a matmul or an embedding is divided over the IPUs of its stage (tensor parallel: Shoeybi et al. 2019,
+// "Megatron-LM", section 3). Columns: each IPU has a part of the outputs' features. Heads: the same, where the output
+// has these features in front, as groups. Rows: each has a part of what is summed over (of an embedding: of the
+// vocabulary), and an all-reduce adds the parts up.
+enum class Split : std::uint8_t { None, Columns, Heads, Rows };
+
+// Among the IPUs of a stage, once per micro-batch.
+struct StageCollective {
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  double bytes = 0;        // of the full tensor on each IPU
+  std::int64_t count = 1;  // so many of them
+};
+
 struct Operator {
   std::string name;  // unique in its graph: "encoder/3/attention/query"
   OperatorKind kind = OperatorKind::Elementwise;
@@ -131,8 +145,12 @@ struct Operator {
   bool checkpoint = false;                 // named recomputation checkpoint: output stashed
   bool differentiable = true;              // false: no backward pass reaches it
   bool recomputable = true;
-  std::string outline_key;         // operators with equal non-empty keys share code when outlined
-  std::int64_t parallel_ipus = 1;  // tensor parallel: split over this many IPUs of the stage
+  std::string outline_key;    // operators with equal non-empty keys share code when outlined
+  Split split = Split::None;  // where several IPUs share the work of a stage (WorkloadGraph::ipus_per_stage)
+  // Of the share of one IPU (tensor_parallel.hpp):
+  bool divided = false;                                // its outputs are parts, on each IPU of the stage another one
+  std::vector<StageCollective> forward_collectives;    // with its forward pass
+  std::vector<StageCollective> backward_collectives;   // with its backward pass, of the gradients of its inputs
 
   // Multiply-accumulate floating-point operations of the forward pass (2 per MAC) done on the AMP units.
   [[nodiscard]] double forward_amp_flops() const;

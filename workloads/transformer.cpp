@@ -55,12 +55,12 @@ Vertex attend(LayerBuilder& builder, Vertex query, Vertex key, Vertex value, con
                              {groups, length, width});
   const std::int64_t hidden = layer.heads * width;
   x = builder.rearrange("merge_heads", OperatorKind::Transpose, {x}, {groups / layer.heads, length, hidden});
-  return builder.dense("output", x, hidden);
+  return builder.dense("output", x, hidden, Split::Rows);
 }
 
 Vertex self_attention(LayerBuilder& builder, Vertex x, const AttentionLayer& layer) {
   const std::int64_t hidden = builder.tensor(x).shape.back();
-  const Vertex projected = builder.dense("query_key_value", x, 3 * hidden);
+  const Vertex projected = builder.dense("query_key_value", x, 3 * hidden, Split::Columns);
   const Vertex query = split_heads(builder, "query", projected, layer.heads, hidden);
   const Vertex key = split_heads(builder, "key", projected, layer.heads, hidden, true);
   const Vertex value = split_heads(builder, "value", projected, layer.heads, hidden);
@@ -69,8 +69,8 @@ Vertex self_attention(LayerBuilder& builder, Vertex x, const AttentionLayer& lay
 
 Vertex cross_attention(LayerBuilder& builder, Vertex x, Vertex memory, const AttentionLayer& layer) {
   const std::int64_t hidden = builder.tensor(x).shape.back();
-  const Vertex from_x = builder.dense("query_projection", x, hidden);
-  const Vertex from_memory = builder.dense("key_value_projection", memory, 2 * hidden);
+  const Vertex from_x = builder.dense("query_projection", x, hidden, Split::Columns);
+  const Vertex from_memory = builder.dense("key_value_projection", memory, 2 * hidden, Split::Columns);
   const Vertex query = split_heads(builder, "query", from_x, layer.heads, hidden);
   const Vertex key = split_heads(builder, "key", from_memory, layer.heads, hidden, true);
   const Vertex value = split_heads(builder, "value", from_memory, layer.heads, hidden);
@@ -80,10 +80,10 @@ Vertex cross_attention(LayerBuilder& builder, Vertex x, Vertex memory, const Att
 Vertex feed_forward(LayerBuilder& builder, Vertex x, std::int64_t inner, OperatorKind activation,
                     double inner_dropout) {
   const std::int64_t width = builder.tensor(x).shape.back();
-  x = builder.dense("up", x, inner);
+  x = builder.dense("up", x, inner, Split::Columns);
   x = builder.activation("activation", x, activation);
   x = builder.dropout("inner_dropout", x, inner_dropout);
-  return builder.dense("down", x, width);
+  return builder.dense("down", x, width, Split::Rows);
 }
 
 }  // namespace podsim

@@ -17,13 +17,15 @@ namespace podsim {
 namespace {
 
 // One Lowering for each memory proportion, shared by the IPUs that have it.
-std::vector<std::shared_ptr<Lowering>> make_lowerings(const Scenario& scenario, const Chip& chip, int ipus) {
+std::vector<std::shared_ptr<Lowering>> make_lowerings(const Scenario& scenario, const Chip& chip,
+                                                      const StagedModel& model) {
+  const int ipus = model.ipus_per_replica / model.ipus_per_stage;
   const std::vector<double>& proportions = scenario.available_memory_proportion;
   if (proportions.size() != 1 && proportions.size() != static_cast<std::size_t>(ipus)) {
     throw UserError(scenario.ipu_config.where,
                     std::to_string(proportions.size()) + " values of matmul_proportion for " + std::to_string(ipus) +
-                        " IPUs of a replica",
-                    "give one number, or one for each IPU");
+                        (model.ipus_per_stage > 1 ? " groups of IPUs of a replica" : " IPUs of a replica"),
+                    "give one number, or one for each of them");
   }
   std::map<double, std::shared_ptr<Lowering>> made;
   std::vector<std::shared_ptr<Lowering>> lowerings;
@@ -35,13 +37,14 @@ std::vector<std::shared_ptr<Lowering>> make_lowerings(const Scenario& scenario, 
       options.available_memory_proportion = proportion;
       lowering = std::make_shared<Lowering>(chip, options);
     }
-    lowerings.push_back(lowering);
+    lowerings.insert(lowerings.end(), static_cast<std::size_t>(model.ipus_per_stage), lowering);
   }
   return lowerings;
 }
 
 PartitionRequest partition_request(const Scenario& scenario, const Chip& chip) {
   PartitionRequest request = scenario.partition;
+  request.recomputation = scenario.recomputation;
   if (request.pipeline_depth == 0) return request;
   LoweringOptions options = scenario.lowering;
   options.available_memory_proportion = scenario.available_memory_proportion.front();
@@ -86,7 +89,7 @@ PassCycles operator+(const PassCycles& left, const PassCycles& right) {
 }
 
 void lower_stages(Compilation& compilation, const Scenario& scenario, const Chip& chip) {
-  compilation.lowerings = make_lowerings(scenario, chip, compilation.model.ipus_per_replica);
+  compilation.lowerings = make_lowerings(scenario, chip, compilation.model);
   for (const Stage& stage : compilation.model.stages) {
     Lowering& lowering = *compilation.lowerings[static_cast<std::size_t>(stage.ipu)];
     compilation.lowered.push_back(lowering.lower(stage_work(scenario, compilation.model, stage)));
@@ -137,7 +140,7 @@ MemoryRequest memory_request(const Scenario& scenario, const Compilation& compil
   const Execution& execution = scenario.execution;
   MemoryRequest request;
   for (const Stage& stage : compilation.model.stages) {
-    if (stage.ipu != ipu) continue;
+    if (!compilation.model.on_ipu(stage, ipu)) continue;
     StageMemory memory;
     memory.operators = &stage.operators;
     memory.weights = &stage.weights;
@@ -145,7 +148,9 @@ MemoryRequest memory_request(const Scenario& scenario, const Compilation& compil
     memory.stage_input_bytes = stage.stash_bytes;
     memory.live_micro_batches = compilation.live_micro_batches[static_cast<std::size_t>(stage.index)];
     for (const HostTensor& tensor : stage.host_inputs) memory.host_input_bytes += tensor.bytes;
-    for (const HostTensor& tensor : stage.host_results) memory.host_result_bytes += tensor.bytes;
+    for (const HostTensor& tensor : stage.host_results) {
+      if (ipu == stage.ipu || tensor.divided) memory.host_result_bytes += tensor.bytes;
+    }
     request.stages.push_back(memory);
   }
   request.training = scenario.workload_request.training;

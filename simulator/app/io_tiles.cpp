@@ -19,7 +19,13 @@ std::vector<int> io_tiles_needed(const Scenario& scenario, const StagedModel& mo
   std::vector<double> bytes(static_cast<std::size_t>(model.ipus_per_replica), 0.0);
   for (const Stage& stage : model.stages) {
     for (const auto* tensors : {&stage.host_inputs, &stage.host_results}) {
-      for (const HostTensor& tensor : *tensors) bytes[static_cast<std::size_t>(stage.ipu)] += tensor.bytes;
+      for (const HostTensor& tensor : *tensors) {
+        // Inputs go to every IPU of the stage, results come from the first one or, in parts, from each.
+        const bool everywhere = tensors == &stage.host_inputs || tensor.divided;
+        for (int ipu = stage.ipu; ipu < stage.ipu + (everywhere ? model.ipus_per_stage : 1); ++ipu) {
+          bytes[static_cast<std::size_t>(ipu)] += tensor.bytes;
+        }
+      }
     }
   }
   std::vector<int> needed;

@@ -71,7 +71,9 @@ std::string stage_table(const Compilation& compilation) {
   std::string text = fmt::format("{:>5} {:>4} {:>12} {:>12} {:>12} {:>12} {:>14} {:>6}  {}\n", "stage", "IPU",
                                  "forward", "recompute", "backward", "update", "weights", "live", "blocks");
   for (const Stage& stage : compilation.model.stages) {
-    text += fmt::format("{:>5} {:>4}", stage.index, stage.ipu);
+    const int last = stage.ipu + compilation.model.ipus_per_stage - 1;
+    text += fmt::format("{:>5} {:>4}", stage.index,
+                        last == stage.ipu ? std::to_string(stage.ipu) : fmt::format("{}-{}", stage.ipu, last));
     for (const Pass pass : kTrainingPasses) {
       text += fmt::format(" {:>12}", format_seconds(seconds_of(compilation.program, stage.index, pass)));
     }
@@ -81,6 +83,43 @@ std::string stage_table(const Compilation& compilation) {
                         compilation.live_micro_batches[static_cast<std::size_t>(stage.index)], blocks);
   }
   return text;
+}
+
+std::string collectives_text(const std::vector<StageCollective>& collectives) {
+  std::string text;
+  for (const StageCollective& each : collectives) {
+    text += fmt::format("{}{} x {} of {}", text.empty() ? "" : ", ", each.count, name_of(each.kind),
+                        format_bytes(each.bytes));
+  }
+  return text.empty() ? "none" : text;
+}
+
+// What the IPUs of each stage exchange for a micro-batch.
+std::string collectives_table(const Compilation& compilation) {
+  if (compilation.model.ipus_per_stage == 1) return {};
+  std::string text = fmt::format("\n{} IPUs share each stage; between them, for each micro-batch:\n",
+                                 compilation.model.ipus_per_stage);
+  for (const Stage& stage : compilation.model.stages) {
+    text += fmt::format("{:>5}  forward {}", stage.index, collectives_text(stage.forward_collectives));
+    if (!stage.recompute_collectives.empty()) {
+      text += "; recompute " + collectives_text(stage.recompute_collectives);
+    }
+    if (!stage.backward_collectives.empty()) text += "; backward " + collectives_text(stage.backward_collectives);
+    text += "\n";
+  }
+  return text;
+}
+
+Value collectives_value(const std::vector<StageCollective>& collectives) {
+  Value::Array rows;
+  for (const StageCollective& each : collectives) {
+    Value row{Value::Object{}};
+    row.set("kind", std::string(name_of(each.kind)));
+    row.set("bytes", each.bytes);
+    row.set("count", each.count);
+    rows.push_back(std::move(row));
+  }
+  return Value(std::move(rows));
 }
 
 std::string memory_table(const Compilation& compilation) {
@@ -163,6 +202,7 @@ std::string plan_text(const Scenario& scenario, const Compilation& compilation) 
                       compilation.model.ipus_per_replica, scenario.execution.replicas, compilation.topology.name(),
                       compilation.topology.ipu_count());
   text += stage_table(compilation);
+  text += collectives_table(compilation);
   text += io_tiles_line(scenario, compilation);
   if (!compilation.memory.empty()) text += "\n" + memory_table(compilation);
   return text;
@@ -203,6 +243,9 @@ Value plan_value(const Scenario& scenario, const Compilation& compilation, bool 
     Value row{Value::Object{}};
     row.set("stage", stage.index);
     row.set("ipu", stage.ipu);
+    row.set("ipus", compilation.model.ipus_per_stage);
+    row.set("forward_collectives", collectives_value(stage.forward_collectives));
+    row.set("backward_collectives", collectives_value(stage.backward_collectives));
     for (const StageCode& code : compilation.program.codes) {
       if (code.stage == stage.index) row.set(std::string(name_of(code.pass)) + "_seconds", code.seconds);
     }

@@ -29,7 +29,9 @@ Image variables_of(const Scenario& scenario, const Compilation& compilation) {
   for (const Stage& stage : model.stages) {
     const auto add = [&](const VariableLocation& location, double bytes) {
       auto& part = location.off_chip ? image.memory : image.ipu;
-      part[static_cast<std::size_t>(stage.ipu)] += bytes / shards_of(location, execution.replicas);
+      for (int ipu = stage.ipu; ipu < stage.ipu + model.ipus_per_stage; ++ipu) {
+        part[static_cast<std::size_t>(ipu)] += bytes / shards_of(location, execution.replicas);
+      }
     };
     add(execution.weights, model.weight_bytes(stage.index));
     if (scenario.workload_request.training) {

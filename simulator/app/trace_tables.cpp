@@ -45,7 +45,7 @@ class TileTableBuilder {
   explicit TileTableBuilder(TileTable& table) : table_(table) {}
 
   // `name` of the operator, or of the weight that is updated.
-  void add(const Stage& stage, State state, const std::string& name, const LoweredOperator* lowered) {
+  void add(const Stage& stage, int ipu, State state, const std::string& name, const LoweredOperator* lowered) {
     if (lowered == nullptr || lowered->supersteps.empty()) return;
     const auto [place, inserted] = first_.try_emplace(lowered, static_cast<int>(table_.names.size()));
     if (inserted) {
@@ -54,7 +54,7 @@ class TileTableBuilder {
     const auto [known, is_new] = operators_.try_emplace(name, static_cast<int>(table_.operators.size()));
     if (is_new) table_.operators.push_back(name);
     for (std::size_t i = 0; i < lowered->supersteps.size(); ++i) {
-      table_.use_ipu.push_back(stage.ipu);
+      table_.use_ipu.push_back(ipu);
       table_.use_stage.push_back(stage.index);
       table_.use_state.push_back(state);
       table_.use_superstep.push_back(place->second + static_cast<int>(i));
@@ -82,10 +82,10 @@ class TileTableBuilder {
   std::map<std::string, int> operators_;
 };
 
-void add_stage(TileTableBuilder& builder, const Stage& stage, const LoweredStage& lowered) {
+void add_stage(TileTableBuilder& builder, const Stage& stage, int ipu, const LoweredStage& lowered) {
   const auto add = [&](State state, const LoweredOperators& operators) {
     for (std::size_t i = 0; i < operators.size(); ++i)
-      builder.add(stage, state, stage.operators[i].name, operators[i].get());
+      builder.add(stage, ipu, state, stage.operators[i].name, operators[i].get());
   };
   add(State::Forward, lowered.forward);
   add(State::Backward, lowered.backward_input);
@@ -93,7 +93,7 @@ void add_stage(TileTableBuilder& builder, const Stage& stage, const LoweredStage
   auto update = lowered.weight_update.begin();
   for (const Weight& weight : stage.weights) {
     if (weight.trainable && update != lowered.weight_update.end()) {
-      builder.add(stage, State::WeightUpdate, weight.name, (update++)->get());
+      builder.add(stage, ipu, State::WeightUpdate, weight.name, (update++)->get());
     }
   }
 }
@@ -107,7 +107,10 @@ TileTable tile_table(const Compilation& compilation) {
   table.clock_hertz = compilation.lowerings.front()->chip().clock_hz;
   TileTableBuilder builder(table);
   for (std::size_t i = 0; i < compilation.lowered.size(); ++i) {
-    add_stage(builder, compilation.model.stages[i], compilation.lowered[i]);
+    const Stage& stage = compilation.model.stages[i];
+    for (int ipu = stage.ipu; ipu < stage.ipu + compilation.model.ipus_per_stage; ++ipu) {
+      add_stage(builder, stage, ipu, compilation.lowered[i]);
+    }
   }
   return table;
 }

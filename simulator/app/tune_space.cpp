@@ -73,6 +73,7 @@ struct Base {
   Scenario scenario;
   bool profiled = false;
   int ipus_per_replica = 1;
+  int ipus_per_stage = 1;
   int pod_ipus = 0;
   std::int64_t layers = 0;
   bool own_locations = false;  // execution.locations.optimizer_state says where the state is
@@ -83,6 +84,7 @@ Base examine(const TuneRequest& request, const DataFolder& data) {
   base.scenario = read_scenario(request.source, request.folder);
   const auto graph = base.scenario.workload->build(base.scenario.workload_request);
   base.profiled = is_profiled(*graph);
+  base.ipus_per_stage = graph->ipus_per_stage;
   const std::vector<int> numbers = layer_numbers(*graph);
   base.layers = numbers.empty() ? 0 : *std::max_element(numbers.begin(), numbers.end()) + 1;
   PodRequest pod = base.scenario.pod;
@@ -103,13 +105,13 @@ std::vector<std::int64_t> split_layers(std::int64_t layers, std::int64_t first, 
   return split;
 }
 
-struct Split {
+struct LayerSplit {
   int depth = 1;
   std::vector<std::int64_t> layers;
 };
 
-std::vector<Split> splits_of_depth(const Base& base, int depth) {
-  std::vector<Split> splits = {{depth, {}}};
+std::vector<LayerSplit> splits_of_depth(const Base& base, int depth) {
+  std::vector<LayerSplit> splits = {{depth, {}}};
   if (base.layers < depth - 1 || base.layers == 0) return splits;
   if (depth == 1) return {{1, {base.layers}}};
   const std::int64_t even = (base.layers + depth - 1) / depth;
@@ -118,15 +120,15 @@ std::vector<Split> splits_of_depth(const Base& base, int depth) {
   return splits;
 }
 
-std::vector<Split> all_splits(const TuneRequest& request, const Base& base, int ipus) {
+std::vector<LayerSplit> all_splits(const TuneRequest& request, const Base& base, int ipus) {
   if (base.profiled) return {{base.ipus_per_replica, {}}};
-  std::vector<Split> splits;
+  std::vector<LayerSplit> splits;
   for (const char* key : {"ipu_config.layers_per_ipu", "ipu_config.inference_layers_per_ipu"}) {
     const auto given = given_values(request, key);
     if (!given) continue;
     for (const std::string& text : *given) {
       const Value value = parse_value(text, key);
-      Split split;
+      LayerSplit split;
       for (const Value& item : value.array()) split.layers.push_back(item.integer());
       split.depth = static_cast<int>(split.layers.size());
       splits.push_back(std::move(split));
@@ -142,7 +144,7 @@ std::vector<Split> all_splits(const TuneRequest& request, const Base& base, int 
     }
   }
   for (const std::int64_t depth : depths) {
-    const std::vector<Split> more = splits_of_depth(base, static_cast<int>(depth));
+    const std::vector<LayerSplit> more = splits_of_depth(base, static_cast<int>(depth));
     splits.insert(splits.end(), more.begin(), more.end());
   }
   return splits;
@@ -177,11 +179,20 @@ std::vector<std::vector<Override>> further_values(const TuneRequest& request) {
   return combinations;
 }
 
+int ipus_per_stage(const Base& base, const std::vector<Override>& further) {
+  int ipus = base.ipus_per_stage;
+  for (const auto& [key, value] : further) {
+    if (key == "workload.tensor_parallel") ipus = static_cast<int>(parse_value(value, key).integer());
+  }
+  return std::max(1, ipus);
+}
+
 // As many replicas as the IPUs and the batch allow, in powers of two as devices are handed out (stages with given times
 // need no devices); none where the batch cannot be divided.
 void add_plan(TuneSpace& space, TunePlan plan) {
-  for (plan.replicas = space.ipus / plan.ipus_per_replica; plan.replicas >= 1; --plan.replicas) {
-    const auto used = static_cast<unsigned>(plan.replicas * plan.ipus_per_replica);
+  const int replica = plan.ipus_per_replica * plan.ipus_per_stage;
+  for (plan.replicas = space.ipus / replica; plan.replicas >= 1; --plan.replicas) {
+    const auto used = static_cast<unsigned>(plan.replicas * replica);
     if (!space.fixed_split && !std::has_single_bit(used)) continue;
     plan.accumulation = 1;
     if (space.training) {
@@ -255,10 +266,10 @@ TuneSpace tune_space(const TuneRequest& request, const DataFolder& data) {
   space.global_batch = request.global_batch > 0 ? request.global_batch
                                                 : execution.replicas * execution.micro_batches *
                                                       base.scenario.workload_request.micro_batch_size;
-  for (const Split& split : all_splits(request, base, space.ipus)) {
+  for (const LayerSplit& split : all_splits(request, base, space.ipus)) {
     for (const std::int64_t size : micro_batches(request, base)) {
       for (const auto& further : further_values(request)) {
-        add_plan(space, {split.depth, split.layers, 1, size, 1, further});
+        add_plan(space, {split.depth, split.layers, 1, size, 1, further, ipus_per_stage(base, further)});
       }
     }
   }

@@ -48,11 +48,12 @@ void plan(const Topology& topology, const Program& program, CollectiveGroup& gro
   request.kind = operation.kind;
   request.ranks = group.ranks;
   request.bytes = operation.bytes;
-  request.ipus_per_replica = program.ipus_per_replica;
+  // Neighbours inside a replica have their links to themselves, as replicas of one IPU have.
+  request.ipus_per_replica = operation.ipus.empty() ? program.ipus_per_replica : 1;
   request.algorithm = operation.algorithm;
   for (const CollectiveSteps& planned : plan_collective(topology, request).steps) {
     CollectiveGroup::Step& step = group.steps.emplace_back();
-    step.repeat = planned.repeat;
+    step.repeat = planned.repeat * operation.count;
     step.overhead_seconds = topology.parameters().get("collective_step_fixed_seconds") + planned.added_seconds;
     for (const Flow& flow : planned.flows) {
       if (!(flow.bytes > 0)) continue;

@@ -133,7 +133,7 @@ std::shared_ptr<const LoweredOperator> Lowering::lower(const Operator& op, WorkK
   const std::string key = std::string(name_of_work(work)) + (outlined ? "|outlined|" : "|") + op.signature();
   if (const auto known = state_->memo.find(key); known != state_->memo.end()) return known->second;
   SuperstepList steps = state_->list();
-  state_->append(op.parallel_ipus > 1 ? share_of_ipu(op) : op, work, steps);
+  state_->append(op, work, steps);
   steps.add_control(state_->costs.operator_cycles());
   return state_->memo.emplace(key, state_->finish(steps, work)).first->second;
 }

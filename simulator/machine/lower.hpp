@@ -120,7 +120,11 @@ struct PassCycles {
 [[nodiscard]] PassCycles backward_input_cycles(const LoweredStage& stage);
 [[nodiscard]] PassCycles backward_weights_cycles(const LoweredStage& stage);
 [[nodiscard]] PassCycles weight_update_cycles(const LoweredStage& stage);
-// Forward work done again before the backward pass; `partial`: all but the segment behind the last checkpoint.
+// Indices of the operators whose forward work is done again before the backward pass; `partial`: all but the segment
+// behind the last checkpoint.
+[[nodiscard]] std::vector<std::size_t> recomputed_operators(const std::vector<Operator>& operators,
+                                                            Recomputation recomputation, bool partial);
+// Their cycles.
 [[nodiscard]] PassCycles recompute_cycles(const LoweredStage& stage, const std::vector<Operator>& operators,
                                           Recomputation recomputation, bool partial);
 

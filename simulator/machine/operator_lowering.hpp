@@ -32,9 +32,6 @@ void lower_gradient_statistics(double elements, ElementType type, SuperstepList&
 // Copy of operands into and out of outlined code.
 void lower_outlined_call(double bytes, SuperstepList& steps);
 
-// The part of a tensor-parallel operator that one of its IPUs computes.
-[[nodiscard]] Operator share_of_ipu(const Operator& op);
-
 [[nodiscard]] ElementType type_of(const Operator& op);
 [[nodiscard]] double input_elements(const Operator& op);  // of its first input
 [[nodiscard]] double output_elements(const Operator& op);

@@ -30,12 +30,12 @@ PassCycles backward_input_cycles(const LoweredStage& stage) { return sum(stage.b
 PassCycles backward_weights_cycles(const LoweredStage& stage) { return sum(stage.backward_weights); }
 PassCycles weight_update_cycles(const LoweredStage& stage) { return sum(stage.weight_update); }
 
-PassCycles recompute_cycles(const LoweredStage& stage, const std::vector<Operator>& operators,
-                            Recomputation recomputation, bool partial) {
-  PassCycles pass;
-  if (recomputation == Recomputation::None) return pass;
+std::vector<std::size_t> recomputed_operators(const std::vector<Operator>& operators, Recomputation recomputation,
+                                              bool partial) {
+  std::vector<std::size_t> recomputed;
+  if (recomputation == Recomputation::None) return recomputed;
   // A stage whose backward pass follows its forward pass at once still has what is behind its last checkpoint.
-  std::size_t end = stage.forward.size();
+  std::size_t end = operators.size();
   if (partial) {
     end = 0;
     for (std::size_t i = 0; i < operators.size(); ++i) {
@@ -44,7 +44,15 @@ PassCycles recompute_cycles(const LoweredStage& stage, const std::vector<Operato
   }
   for (std::size_t i = 0; i < end; ++i) {
     // A kept output is not computed again.
-    if (is_checkpoint(operators, i, recomputation) || !operators[i].recomputable) continue;
+    if (!is_checkpoint(operators, i, recomputation) && operators[i].recomputable) recomputed.push_back(i);
+  }
+  return recomputed;
+}
+
+PassCycles recompute_cycles(const LoweredStage& stage, const std::vector<Operator>& operators,
+                            Recomputation recomputation, bool partial) {
+  PassCycles pass;
+  for (const std::size_t i : recomputed_operators(operators, recomputation, partial)) {
     if (stage.forward[i]) add(pass, *stage.forward[i]);
   }
   return pass;

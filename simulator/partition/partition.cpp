@@ -7,6 +7,7 @@
 
 #include "simulator/core/error.hpp"
 #include "simulator/partition/assignment.hpp"
+#include "workloads/tensor_parallel.hpp"
 #include "workloads/workload_graph.hpp"
 
 namespace podsim {
@@ -32,7 +33,7 @@ Assignment assign(const WorkloadGraph& graph, const PartitionRequest& request) {
 }
 
 // IPUs of a replica. Real systems hand out IPUs in powers of two (PopTorch); stages with given times need none.
-int count_ipus(const Assignment& assignment, const PartitionRequest& request, bool profiled) {
+int count_ipus(const Assignment& assignment, const PartitionRequest& request, bool profiled, int ipus_per_stage) {
   int used = 0;
   for (const StageSlot& slot : assignment) used = std::max(used, slot.ipu + 1);
   const int given = request.ipus_per_replica;
@@ -42,12 +43,19 @@ int count_ipus(const Assignment& assignment, const PartitionRequest& request, bo
         "the split uses " + std::to_string(used) + " IPUs, but ipus_per_replica is " + std::to_string(given),
         "raise ipus_per_replica, or put the model on fewer IPUs");
   }
-  const int wanted = given > 0 ? given : used;
+  if (!std::has_single_bit(static_cast<unsigned>(ipus_per_stage))) {
+    throw UserError(request.where,
+                    std::to_string(ipus_per_stage) +
+                        " IPUs cannot share a stage: the number must be a power of 2, as that of a replica's IPUs",
+                    "set tensor_parallel to " + std::to_string(std::bit_floor(static_cast<unsigned>(ipus_per_stage))));
+  }
+  const int wanted = (given > 0 ? given : used) * ipus_per_stage;
   if (profiled || std::has_single_bit(static_cast<unsigned>(wanted))) return wanted;
   const int rounded = static_cast<int>(std::bit_ceil(static_cast<unsigned>(wanted)));
   if (request.round_to_power_of_two) return rounded;
   throw UserError(request.where,
-                  "a replica of " + std::to_string(wanted) + " IPUs is not possible: the number must be a power of 2",
+                  "a replica of " + std::to_string(wanted) + " IPUs is not possible: the number must be a power of 2" +
+                      (ipus_per_stage > 1 ? ", and " + std::to_string(ipus_per_stage) + " IPUs share each stage" : ""),
                   "split over " + std::to_string(rounded / 2) + " or " + std::to_string(rounded) +
                       " IPUs, or set auto_round_num_ipus to reserve " + std::to_string(rounded) +
                       " and leave the rest idle");
@@ -83,7 +91,7 @@ class Staging {
   void add_stage(const StageSlot& slot) {
     Stage stage;
     stage.index = static_cast<int>(model_.stages.size());
-    stage.ipu = slot.ipu;
+    stage.ipu = slot.ipu * graph_.ipus_per_stage;
     for (const int block : slot.blocks) {
       stage.blocks.push_back(graph_.blocks[static_cast<std::size_t>(block)].name);
       stage_of_block_[static_cast<std::size_t>(block)] = stage.index;
@@ -118,7 +126,8 @@ class Staging {
     home.operators.back().block = first_block_of_layer_[static_cast<std::size_t>(op.block)];
     if (op.result) {
       for (const Tensor& tensor : op.outputs) {
-        home.host_results.push_back({tensor.name, tensor.elements(), static_cast<double>(tensor.bytes()), false});
+        home.host_results.push_back({tensor.name, tensor.elements(), static_cast<double>(tensor.bytes()), false,
+                                     op.divided});
       }
     }
     for (const Weight& weight : op.weights) {
@@ -217,21 +226,54 @@ class Staging {
   StagedModel model_;
 };
 
-}  // namespace
+void add_collectives(const std::vector<StageCollective>& added, std::vector<StageCollective>& all) {
+  for (const StageCollective& each : added) {
+    const auto equal = std::find_if(all.begin(), all.end(), [&](const StageCollective& other) {
+      return other.kind == each.kind && other.bytes == each.bytes;
+    });
+    if (equal == all.end()) {
+      all.push_back(each);
+    } else {
+      equal->count += each.count;
+    }
+  }
+}
 
-StagedModel partition(const WorkloadGraph& graph, const PartitionRequest& request) {
-  graph.validate();
+void add_collectives(Stage& stage, const PartitionRequest& request) {
+  for (const Operator& op : stage.operators) {
+    add_collectives(op.forward_collectives, stage.forward_collectives);
+    if (request.training) add_collectives(op.backward_collectives, stage.backward_collectives);
+  }
+  if (!request.training) return;
+  for (const bool partial : {false, true}) {
+    for (const std::size_t i : recomputed_operators(stage.operators, request.recomputation, partial)) {
+      add_collectives(stage.operators[i].forward_collectives,
+                      partial ? stage.partial_recompute_collectives : stage.recompute_collectives);
+    }
+  }
+}
+
+StagedModel stages_of(const WorkloadGraph& graph, const PartitionRequest& request) {
   const Assignment assignment = assign(graph, request);
   const bool profiled = is_profiled(graph);
-  const int ipus = count_ipus(assignment, request, profiled);
+  const int ipus = count_ipus(assignment, request, profiled, graph.ipus_per_stage);
   StagedModel model = Staging(graph, request, assignment).build();
+  for (Stage& stage : model.stages) add_collectives(stage, request);
   model.model = graph.model;
   model.ipus_per_replica = ipus;
+  model.ipus_per_stage = graph.ipus_per_stage;
   model.samples_per_micro_batch = graph.samples_per_micro_batch;
   model.sample_name = graph.sample_name;
   model.optimizer = request.optimizer;
   model.profiled = profiled;
   return model;
+}
+
+}  // namespace
+
+StagedModel partition(const WorkloadGraph& graph, const PartitionRequest& request) {
+  graph.validate();
+  return graph.ipus_per_stage > 1 ? stages_of(share_of_ipu(graph), request) : stages_of(graph, request);
 }
 
 }  // namespace podsim

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/machine/lower.hpp"
 #include "simulator/partition/staged_model.hpp"
 
 namespace podsim {
@@ -25,6 +26,7 @@ struct PartitionRequest {
   int pipeline_depth = 0;                    // balance automatically over this many IPUs; 0: not used
   int ipus_per_replica = 0;                  // 0: follows from the split; larger: extra IPUs stay idle
   bool training = true;
+  Recomputation recomputation = Recomputation::None;
   double input_bytes_per_element = 0;  // host transfer type of floating-point samples; 0: as the model's
   Optimizer optimizer;
   std::string where;  // for messages
@@ -34,6 +36,8 @@ struct PartitionRequest {
   bool round_to_power_of_two = false;  // auto_round_num_ipus
 };
 
+// Where several IPUs share each stage (WorkloadGraph::ipus_per_stage), everything that counts IPUs in the request counts
+// such groups: entry s of layers_per_ipu is for IPUs s * k … s * k + k - 1.
 // UserError: layers do not add up (both numbers named), unknown block, a block twice or missing, stages out of
 // order, more IPUs than ipus_per_replica. With several ways given: stages, then layers_per_ipu, then pipeline_depth.
 [[nodiscard]] StagedModel partition(const WorkloadGraph& graph, const PartitionRequest& request);

@@ -14,11 +14,12 @@ struct HostTensor {
   std::int64_t elements = 0;  // per micro-batch
   double bytes = 0;           // as transferred
   bool label = false;
+  bool divided = false;  // each IPU of the stage has a part
 };
 
 struct Stage {
   int index = 0;
-  int ipu = 0;  // within the replica
+  int ipu = 0;  // within the replica; the first one, where several IPUs share the stage
   std::vector<std::string> blocks;
   std::vector<Operator> operators;      // topological order; Input operators excluded; `block` counts layers
   std::vector<HostTensor> host_inputs;  // read at the start of the stage's forward pass
@@ -26,6 +27,9 @@ struct Stage {
   std::vector<Weight> weights;     // stored here; a tied weight is with the stage of its owner
   double activation_in_bytes = 0;  // forward copies received per micro-batch, pass-through tensors included
   double stash_bytes = 0;          // stage inputs, kept for the backward pass (recompute from stage inputs)
+  // Collectives between the IPUs of the stage in each pass of a micro-batch; equal ones are one entry.
+  std::vector<StageCollective> forward_collectives, recompute_collectives, partial_recompute_collectives,
+      backward_collectives;
 };
 
 // Forward copy of one micro-batch between consecutive stages (a tensor used further down passes through every
@@ -36,9 +40,11 @@ struct StageEdge {
   double gradient_bytes = 0;
 };
 
+// Operators, weights and bytes of a stage are those of one of its IPUs.
 struct StagedModel {
   std::string model;
   int ipus_per_replica = 1;
+  int ipus_per_stage = 1;  // consecutive IPUs that share each stage (tensor parallel)
   std::vector<Stage> stages;
   std::vector<StageEdge> edges;
   std::int64_t samples_per_micro_batch = 1;
@@ -46,6 +52,9 @@ struct StagedModel {
   Optimizer optimizer;
   bool profiled = false;  // stage_times: no chip model is used
 
+  [[nodiscard]] bool on_ipu(const Stage& stage, int ipu) const {
+    return ipu >= stage.ipu && ipu < stage.ipu + ipus_per_stage;
+  }
   [[nodiscard]] std::int64_t weight_elements(int stage) const;  // trainable
   [[nodiscard]] double weight_bytes(int stage) const;           // all
   [[nodiscard]] double gradient_bytes(int stage) const;         // of the accumulators, trainable weights

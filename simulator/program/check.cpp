@@ -23,8 +23,11 @@ void check_tables(const Program& program) {
   require(program, program.ipus.size() == static_cast<std::size_t>(program.ipus_per_replica),
           "there is not one step tree for each of the " + std::to_string(program.ipus_per_replica) + " IPUs");
   for (std::size_t stage = 0; stage < program.ipu_of_stage.size(); ++stage) {
-    require(program, is_ipu(program, program.ipu_of_stage[stage]),
-            "stage " + std::to_string(stage) + " is on IPU " + std::to_string(program.ipu_of_stage[stage]));
+    const int first = program.ipu_of_stage[stage];
+    require(program,
+            is_ipu(program, first) && is_ipu(program, first + program.ipus_per_stage - 1) &&
+                first % program.ipus_per_stage == 0,
+            "stage " + std::to_string(stage) + " is on IPU " + std::to_string(first));
   }
   for (std::size_t i = 0; i < program.transfers.size(); ++i) {
     const Transfer& transfer = program.transfers[i];

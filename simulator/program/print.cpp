@@ -76,6 +76,7 @@ class Printer {
       out_ << "ipus";
       for (const int ipu : operation.ipus) out_ << ' ' << ipu;
     }
+    if (operation.count > 1) out_ << ", " << operation.count << " times";
     out_ << ", " << operation.bytes << " B\n";
   }
 

@@ -47,6 +47,11 @@ State state_of(Pass pass) {
   throw InternalError("unknown pass");
 }
 
+bool Program::runs(int ipu, int stage) const {
+  const int first = ipu_of_stage[static_cast<std::size_t>(stage)];
+  return ipu >= first && ipu < first + ipus_per_stage;
+}
+
 const StageCode& Program::code(int stage, Pass pass) const {
   const auto found = std::find_if(codes.begin(), codes.end(), [&](const StageCode& candidate) {
     return candidate.stage == stage && candidate.pass == pass;

@@ -77,6 +77,7 @@ struct CollectiveOperation {
   int group_size = 0;
   bool orthogonal = false;
   double bytes = 0;       // of the full tensor on each rank
+  std::int64_t count = 1;  // so many of them in a row
   std::string algorithm;  // "" = automatic; or a name that topology/collectives.hpp knows
   std::string name;
 };
@@ -187,11 +188,12 @@ struct Program {
   std::string schedule;
   int stages = 0;
   int ipus_per_replica = 1;
+  int ipus_per_stage = 1;  // consecutive IPUs that run each stage together, each its own share (tensor parallel)
   int replicas = 1;
   Execution execution;
   int receive_buffers = 0;            // activation buffers of a stage besides its live micro-batches
   std::int64_t slots_per_update = 0;  // lockstep slots (Exchanges) from fill to drain, per update or, in inference, run
-  std::vector<int> ipu_of_stage;
+  std::vector<int> ipu_of_stage;  // the first one of each
   std::vector<StageCode> codes;  // filled after lowering; find with code()
   std::vector<Transfer> transfers;
   std::vector<HostStream> streams;
@@ -202,6 +204,7 @@ struct Program {
   double peak_flops_per_ipu = 0;  // AMP peak at the model's precision; 0: unknown
 
   [[nodiscard]] const StageCode& code(int stage, Pass pass) const;  // InternalError where absent
+  [[nodiscard]] bool runs(int ipu, int stage) const;
 };
 
 }  // namespace podsim

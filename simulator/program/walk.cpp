@@ -29,17 +29,20 @@ std::string describe(const Step& step) {
 
 Walk::Walk(const Program& program) : program_(program) {
   const auto stages = static_cast<std::size_t>(program.stages);
-  state_.sets.resize(4 * stages + program.transfers.size() + program.streams.size());
-  state_.counters.resize(stages + 2 * program.ipus.size());
+  places_ = stages * static_cast<std::size_t>(program.ipus_per_stage);
+  state_.sets.resize(4 * places_ + program.transfers.size() + program.streams.size());
+  state_.counters.resize(places_ + 2 * program.ipus.size());
   live_.assign(stages, 0);
-  inputs_.resize(stages);
+  inputs_.resize(places_);
   for (std::size_t i = 0; i < program.transfers.size(); ++i) {
-    Inputs& inputs = inputs_[static_cast<std::size_t>(program.transfers[i].to_stage)];
-    (program.transfers[i].gradient ? inputs.gradients : inputs.activations).push_back(static_cast<int>(i));
+    const Transfer& transfer = program.transfers[i];
+    Inputs& inputs = inputs_[place(transfer.to_stage, transfer.to_ipu)];
+    (transfer.gradient ? inputs.gradients : inputs.activations).push_back(static_cast<int>(i));
   }
   for (std::size_t i = 0; i < program.streams.size(); ++i) {
     if (!program.streams[i].input) continue;
-    inputs_[static_cast<std::size_t>(program.streams[i].stage)].streams.push_back(static_cast<int>(i));
+    const HostStream& stream = program.streams[i];
+    inputs_[place(stream.stage, stream.ipu)].streams.push_back(static_cast<int>(i));
   }
   micro_batches_per_update_ = program.execution.mode == Mode::Training ? program.execution.micro_batches : 1;
 }
@@ -113,7 +116,7 @@ bool Walk::meet_all(std::vector<Cursor>& cursors, std::int64_t base) {
   } else if (std::holds_alternative<HostCall>(step)) {
     for (const Cursor& cursor : cursors) {
       const auto ipu = static_cast<std::size_t>(cursor.ipu);
-      ++state_.counters[static_cast<std::size_t>(program_.stages) + program_.ipus.size() + ipu];
+      ++state_.counters[places_ + program_.ipus.size() + ipu];
     }
   } else {
     return false;  // a collective of some IPUs

@@ -17,7 +17,7 @@ namespace podsim {
 struct WalkState {
   using Fresh = std::pair<std::size_t, std::int64_t>;
   std::vector<MicroBatchSet> sets;     // see Walk::Set
-  std::vector<std::int64_t> counters;  // weight updates of each stage, ends of update of each IPU, host calls of each
+  std::vector<std::int64_t> counters;  // weight updates of each place, ends of update of each IPU, host calls of each
   std::vector<Fresh> fresh;            // (set, micro-batch) done in the current slot, not yet known to other IPUs
 };
 
@@ -66,10 +66,15 @@ class Walk {
   void recompute(const Cursor& cursor, int stage, std::int64_t micro_batch);
   void require_arrived(const Cursor& cursor, int stage, bool gradient, std::int64_t micro_batch);
   void require_complete() const;
+  void require_passes(int stage, int ipu, std::int64_t updates) const;
 
-  [[nodiscard]] std::size_t index(Set set, int stage) const;
-  [[nodiscard]] MicroBatchSet& of(Set set, int stage) { return state_.sets[index(set, stage)]; }
-  [[nodiscard]] const MicroBatchSet& of(Set set, int stage) const { return state_.sets[index(set, stage)]; }
+  // Every IPU of a stage runs its passes and has sets of its own; in all stages, equal positions work together.
+  [[nodiscard]] std::size_t place(int stage, int ipu) const;
+  [[nodiscard]] std::size_t index(Set set, int stage, int ipu) const { return static_cast<std::size_t>(set) * places_ + place(stage, ipu); }
+  [[nodiscard]] MicroBatchSet& of(Set set, int stage, int ipu) { return state_.sets[index(set, stage, ipu)]; }
+  [[nodiscard]] const MicroBatchSet& of(Set set, int stage, int ipu) const {
+    return state_.sets[index(set, stage, ipu)];
+  }
   [[nodiscard]] MicroBatchSet& arrived(int transfer);
   [[nodiscard]] MicroBatchSet& streamed(int stream);
   // Done, and known to `cursor`'s IPU: in an earlier slot, or on the same IPU.
@@ -85,7 +90,8 @@ class Walk {
   };
 
   const Program& program_;
-  std::vector<Inputs> inputs_;  // per stage
+  std::size_t places_ = 0;      // stages times the IPUs of each
+  std::vector<Inputs> inputs_;  // per place
   std::int64_t micro_batches_per_update_ = 0;
   WalkState state_;
   std::vector<std::int64_t> live_;

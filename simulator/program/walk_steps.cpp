@@ -14,32 +14,32 @@ std::string stage_text(int stage) { return "stage " + std::to_string(stage); }
 
 }  // namespace
 
-std::size_t Walk::index(Set set, int stage) const {
-  return static_cast<std::size_t>(set) * static_cast<std::size_t>(program_.stages) + static_cast<std::size_t>(stage);
+std::size_t Walk::place(int stage, int ipu) const {
+  return static_cast<std::size_t>(stage * program_.ipus_per_stage + ipu % program_.ipus_per_stage);
 }
 
 MicroBatchSet& Walk::arrived(int transfer) {
-  return state_.sets[4 * static_cast<std::size_t>(program_.stages) + static_cast<std::size_t>(transfer)];
+  return state_.sets[4 * places_ + static_cast<std::size_t>(transfer)];
 }
 
 MicroBatchSet& Walk::streamed(int stream) {
-  return state_.sets[4 * static_cast<std::size_t>(program_.stages) + program_.transfers.size() +
+  return state_.sets[4 * places_ + program_.transfers.size() +
                      static_cast<std::size_t>(stream)];
 }
 
 bool Walk::known(const Cursor& cursor, Set set, int stage, std::int64_t micro_batch) const {
-  if (!of(set, stage).contains(micro_batch)) return false;
-  if (program_.ipu_of_stage[static_cast<std::size_t>(stage)] == cursor.ipu) return true;
-  return std::find(state_.fresh.begin(), state_.fresh.end(), std::pair(index(set, stage), micro_batch)) ==
+  if (!of(set, stage, cursor.ipu).contains(micro_batch)) return false;
+  if (program_.runs(cursor.ipu, stage)) return true;
+  return std::find(state_.fresh.begin(), state_.fresh.end(), std::pair(index(set, stage, cursor.ipu), micro_batch)) ==
          state_.fresh.end();
 }
 
 void Walk::done(const Cursor& cursor, Set set, int stage, std::int64_t micro_batch, Pass pass) {
-  if (micro_batch < 0 || !of(set, stage).insert(micro_batch)) {
+  if (micro_batch < 0 || !of(set, stage, cursor.ipu).insert(micro_batch)) {
     fail(cursor,
          std::string(name_of(pass)) + " of " + stage_text(stage) + " runs twice for " + micro_batch_text(micro_batch));
   }
-  if (program_.ipus.size() > 1) state_.fresh.emplace_back(index(set, stage), micro_batch);
+  if (program_.ipus.size() > 1) state_.fresh.emplace_back(index(set, stage, cursor.ipu), micro_batch);
 }
 
 void Walk::check_index(const Cursor& cursor, int value, std::size_t size, const char* table) const {
@@ -53,7 +53,7 @@ void Walk::execute(const Cursor& cursor, const Run& run, std::int64_t base) {
   check_index(cursor, run.stage, static_cast<std::size_t>(program_.stages), "stage");
   const int home = program_.ipu_of_stage[static_cast<std::size_t>(run.stage)];
   const std::int64_t micro_batch = base + run.micro_batch.offset;
-  if (home != cursor.ipu) {
+  if (!program_.runs(cursor.ipu, run.stage)) {
     fail(cursor,
          stage_text(run.stage) + " lives on IPU " + std::to_string(home) + " (" + micro_batch_text(micro_batch) + ")");
   }
@@ -66,12 +66,12 @@ void Walk::execute(const Cursor& cursor, const Run& run, std::int64_t base) {
       return weight_gradient(cursor, run.stage, micro_batch);
     case Pass::BackwardInput: return input_gradient(cursor, run.stage, micro_batch);
     case Pass::BackwardWeights: return weight_gradient(cursor, run.stage, micro_batch);
-    case Pass::WeightUpdate: ++state_.counters[static_cast<std::size_t>(run.stage)];
+    case Pass::WeightUpdate: ++state_.counters[place(run.stage, cursor.ipu)];
   }
 }
 
 void Walk::require_arrived(const Cursor& cursor, int stage, bool gradient, std::int64_t micro_batch) {
-  const Inputs& inputs = inputs_[static_cast<std::size_t>(stage)];
+  const Inputs& inputs = inputs_[place(stage, cursor.ipu)];
   for (const int index : gradient ? inputs.gradients : inputs.activations) {
     if (arrived(index).contains(micro_batch)) continue;
     fail(cursor, std::string(gradient ? "backward" : "forward") + " of " + stage_text(stage) + " runs before the " +
@@ -86,7 +86,7 @@ void Walk::forward(const Cursor& cursor, int stage, std::int64_t micro_batch) {
                      micro_batch_text(micro_batch));
   }
   require_arrived(cursor, stage, false, micro_batch);
-  for (const int index : inputs_[static_cast<std::size_t>(stage)].streams) {
+  for (const int index : inputs_[place(stage, cursor.ipu)].streams) {
     if (streamed(index).contains(micro_batch)) continue;
     fail(cursor, "forward of " + stage_text(stage) + " runs before host input '" +
                      program_.streams[static_cast<std::size_t>(index)].name + "' of " + micro_batch_text(micro_batch) +
@@ -95,13 +95,14 @@ void Walk::forward(const Cursor& cursor, int stage, std::int64_t micro_batch) {
   done(cursor, Set::Forward, stage, micro_batch, Pass::Forward);
   auto& live = live_[static_cast<std::size_t>(stage)];
   const std::int64_t now = program_.execution.mode == Mode::Training
-                               ? of(Set::Forward, stage).size() - of(Set::WeightGradient, stage).size()
+                               ? of(Set::Forward, stage, cursor.ipu).size() -
+                                     of(Set::WeightGradient, stage, cursor.ipu).size()
                                : 1;
   live = std::max(live, now);
 }
 
 void Walk::recompute(const Cursor& cursor, int stage, std::int64_t micro_batch) {
-  if (!of(Set::Forward, stage).contains(micro_batch)) {
+  if (!of(Set::Forward, stage, cursor.ipu).contains(micro_batch)) {
     fail(cursor,
          "recompute of " + stage_text(stage) + " runs before its forward pass for " + micro_batch_text(micro_batch));
   }
@@ -109,7 +110,7 @@ void Walk::recompute(const Cursor& cursor, int stage, std::int64_t micro_batch) 
 }
 
 void Walk::input_gradient(const Cursor& cursor, int stage, std::int64_t micro_batch) {
-  if (!of(Set::Forward, stage).contains(micro_batch)) {
+  if (!of(Set::Forward, stage, cursor.ipu).contains(micro_batch)) {
     fail(cursor,
          "backward of " + stage_text(stage) + " runs before its forward pass for " + micro_batch_text(micro_batch));
   }
@@ -122,7 +123,7 @@ void Walk::input_gradient(const Cursor& cursor, int stage, std::int64_t micro_ba
 }
 
 void Walk::weight_gradient(const Cursor& cursor, int stage, std::int64_t micro_batch) {
-  if (!of(Set::InputGradient, stage).contains(micro_batch)) {
+  if (!of(Set::InputGradient, stage, cursor.ipu).contains(micro_batch)) {
     fail(cursor, "backward_weights of " + stage_text(stage) + " runs before backward_input for " +
                      micro_batch_text(micro_batch));
   }
@@ -144,7 +145,7 @@ void Walk::execute(const Cursor& cursor, const StreamOut& stream, std::int64_t b
   const HostStream& entry = program_.streams[static_cast<std::size_t>(stream.stream)];
   const std::int64_t micro_batch = base + stream.micro_batch.offset;
   if (entry.ipu != cursor.ipu || entry.input) fail(cursor, "stream '" + entry.name + "' is no result of this IPU");
-  if (!of(Set::Forward, entry.stage).contains(micro_batch)) {
+  if (!of(Set::Forward, entry.stage, cursor.ipu).contains(micro_batch)) {
     fail(cursor, "result '" + entry.name + "' is sent before forward of " + stage_text(entry.stage) + " for " +
                      micro_batch_text(micro_batch));
   }
@@ -172,17 +173,17 @@ void Walk::execute(const Cursor& cursor, const Collective& collective, std::int6
 
 void Walk::execute(const Cursor& cursor, const EndOfUpdate&, std::int64_t) {
   const bool training = program_.execution.mode == Mode::Training;
-  auto& ends = state_.counters[static_cast<std::size_t>(program_.stages) + static_cast<std::size_t>(cursor.ipu)];
+  auto& ends = state_.counters[places_ + static_cast<std::size_t>(cursor.ipu)];
   ++ends;
   for (int stage = 0; stage < program_.stages; ++stage) {
-    if (program_.ipu_of_stage[static_cast<std::size_t>(stage)] != cursor.ipu) continue;
+    if (!program_.runs(cursor.ipu, stage)) continue;
     const std::int64_t expected = ends * micro_batches_per_update_;
-    const MicroBatchSet& passed = of(training ? Set::WeightGradient : Set::Forward, stage);
+    const MicroBatchSet& passed = of(training ? Set::WeightGradient : Set::Forward, stage, cursor.ipu);
     if (passed.size() < expected || (training && (!passed.contiguous() || passed.size() != expected))) {
       fail(cursor, "update " + std::to_string(ends - 1) + " ends after " + std::to_string(passed.size()) +
                        " micro-batches of " + stage_text(stage) + " instead of " + std::to_string(expected));
     }
-    if (training && state_.counters[static_cast<std::size_t>(stage)] != ends) {
+    if (training && state_.counters[place(stage, cursor.ipu)] != ends) {
       fail(cursor,
            "update " + std::to_string(ends - 1) + " ends without exactly one weight update of " + stage_text(stage));
     }
@@ -192,7 +193,7 @@ void Walk::execute(const Cursor& cursor, const EndOfUpdate&, std::int64_t) {
 void Walk::send(const Cursor& cursor, const ExchangeMove& move, std::int64_t micro_batch) {
   const Transfer& transfer = program_.transfers[static_cast<std::size_t>(move.transfer)];
   const Set source = transfer.gradient ? Set::InputGradient : Set::Forward;
-  if (!of(source, transfer.from_stage).contains(micro_batch)) {
+  if (!of(source, transfer.from_stage, cursor.ipu).contains(micro_batch)) {
     fail(cursor, "transfer " + std::to_string(move.transfer) + " sends " + micro_batch_text(micro_batch) + " before " +
                      stage_text(transfer.from_stage) + " has made it");
   }
@@ -243,29 +244,32 @@ void Walk::exchange(const std::vector<Cursor>& cursors, std::int64_t base) {
 
 void Walk::require_complete() const {
   const Execution& execution = program_.execution;
-  const bool training = execution.mode == Mode::Training;
   const std::int64_t updates = execution.runs * execution.device_iterations;
-  const std::int64_t expected = updates * micro_batches_per_update_;
   for (int stage = 0; stage < program_.stages; ++stage) {
-    for (const Set set : {Set::Forward, Set::InputGradient, Set::WeightGradient}) {
-      const MicroBatchSet& passed = of(set, stage);
-      const std::int64_t wanted = set == Set::Forward || training ? expected : 0;
-      if (passed.contiguous() && passed.size() == wanted) continue;
-      throw InternalError("schedule '" + program_.schedule + "': IPU " +
-                          std::to_string(program_.ipu_of_stage[static_cast<std::size_t>(stage)]) + ", " +
-                          stage_text(stage) + " ran the " + (set == Set::Forward ? "forward" : "backward") +
-                          " pass of " + std::to_string(passed.size()) + " micro-batches instead of " +
-                          std::to_string(wanted));
-    }
+    const int first = program_.ipu_of_stage[static_cast<std::size_t>(stage)];
+    for (int member = 0; member < program_.ipus_per_stage; ++member) require_passes(stage, first + member, updates);
   }
   for (std::size_t ipu = 0; ipu < program_.ipus.size(); ++ipu) {
-    const auto first = static_cast<std::size_t>(program_.stages) + ipu;
+    const std::size_t first = places_ + ipu;
     if (state_.counters[first] != updates || state_.counters[first + program_.ipus.size()] != execution.runs) {
       throw InternalError("schedule '" + program_.schedule + "': IPU " + std::to_string(ipu) + " ended " +
                           std::to_string(state_.counters[first]) + " updates in " +
                           std::to_string(state_.counters[first + program_.ipus.size()]) + " host calls instead of " +
                           std::to_string(updates) + " in " + std::to_string(execution.runs));
     }
+  }
+}
+
+void Walk::require_passes(int stage, int ipu, std::int64_t updates) const {
+  const bool training = program_.execution.mode == Mode::Training;
+  const std::int64_t expected = updates * micro_batches_per_update_;
+  for (const Set set : {Set::Forward, Set::InputGradient, Set::WeightGradient}) {
+    const MicroBatchSet& passed = of(set, stage, ipu);
+    const std::int64_t wanted = set == Set::Forward || training ? expected : 0;
+    if (passed.contiguous() && passed.size() == wanted) continue;
+    throw InternalError("schedule '" + program_.schedule + "': IPU " + std::to_string(ipu) + ", " + stage_text(stage) +
+                        " ran the " + (set == Set::Forward ? "forward" : "backward") + " pass of " +
+                        std::to_string(passed.size()) + " micro-batches instead of " + std::to_string(wanted));
   }
 }
 

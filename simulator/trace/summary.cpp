@@ -34,7 +34,10 @@ double mean_update_seconds(const std::vector<double>& ends, std::int64_t updates
 std::vector<std::vector<int>> stages_of_ipus(const Program& program) {
   std::vector<std::vector<int>> stages(static_cast<std::size_t>(program.ipus_per_replica));
   for (std::size_t stage = 0; stage < program.ipu_of_stage.size(); ++stage) {
-    stages.at(static_cast<std::size_t>(program.ipu_of_stage[stage])).push_back(static_cast<int>(stage));
+    const auto first = static_cast<std::size_t>(program.ipu_of_stage[stage]);
+    for (std::size_t ipu = first; ipu < first + static_cast<std::size_t>(program.ipus_per_stage); ++ipu) {
+      stages.at(ipu).push_back(static_cast<int>(stage));
+    }
   }
   return stages;
 }

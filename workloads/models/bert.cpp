@@ -6,6 +6,7 @@
 
 #include "simulator/core/error.hpp"
 #include "workloads/model_config.hpp"
+#include "workloads/tensor_parallel.hpp"
 #include "workloads/transformer.hpp"
 
 namespace podsim {
@@ -49,7 +50,7 @@ Bert read_bert(const WorkloadRequest& request) {
   const Options& options = request.options;
   const ModelConfig config = model_config(request, "bert", "base", published_config);
   Bert bert{};
-  bert.vocabulary = config.size("vocab_size");
+  bert.vocabulary = padded_vocabulary(request, config.size("vocab_size"));
   bert.hidden = config.size("hidden_size");
   bert.layers = config.size("num_hidden_layers");
   bert.heads = config.size("num_attention_heads");
@@ -60,6 +61,8 @@ Bert read_bert(const WorkloadRequest& request) {
   bert.attention_dropout = config.probability("attention_probs_dropout_prob", 0.1);
   bert.activation = activation_named(config.text("hidden_act", "gelu"), config.where("hidden_act"));
   check_heads(bert.hidden, bert.heads, config.where("num_attention_heads"));
+  check_divides(request, bert.heads, "num_attention_heads", config.where("num_attention_heads"));
+  check_divides(request, bert.inner, "intermediate_size", config.where("intermediate_size"));
   const std::string embedding = config.text("position_embedding_type", "absolute");
   if (embedding != "absolute") {
     throw UserError(config.where("position_embedding_type"), "position embedding \"" + embedding + "\" is not known",
@@ -103,7 +106,7 @@ Embedded add_embedding(LayerBuilder& builder, const Bert& bert) {
   const Vertex mask_input = builder.input("attention_mask", shape, ElementType::Int32);
   const Vertex types = builder.input("token_type_ids", shape, ElementType::Int32);
   const Vertex words =
-      builder.embedding("word", ids, bert.vocabulary, bert.hidden, builder.request().embedding_serialization);
+      builder.embedding("word", ids, bert.vocabulary, bert.hidden, builder.request().embedding_serialization, Split::Rows);
   const Vertex type = builder.embedding("token_type", types, bert.types, bert.hidden);
   Vertex x = builder.add("add_token_type", words, type);
   if (packed) {
@@ -157,6 +160,7 @@ void add_pretraining_head(LayerBuilder& builder, const Bert& bert, Vertex x) {
   decoder.columns = bert.vocabulary;
   decoder.tied_to = "embedding/word/weight";
   decoder.serial_splits = builder.request().projection_serialization;
+  decoder.split = Split::Columns;
   const Vertex words = builder.dense("decoder", y, decoder);
   Vertex z =
       builder.rearrange("first_tokens", OperatorKind::Slice, {x}, {batch * bert.sequences_per_pack, bert.hidden});
@@ -213,6 +217,7 @@ class BertWorkload final : public Workload {
         masked,
         {"sequences_per_pack", OptionType::Integer, 1,
          "Most sequences in a pack; above 1, masks are made per pack and there are as many next-sentence labels.", 1},
+        tensor_parallel_option(),
         checkpoints_option()};
   }
   [[nodiscard]] std::unique_ptr<WorkloadGraph> build(const WorkloadRequest& request) const override {

@@ -1,6 +1,7 @@
 // Conformer (Gulati et al. 2020) with a transformer decoder and CTC, as the speech example for IPUs builds it: one
 // projection for keys and values, layer norms where the paper has batch norms, no shift of the position scores.
 #include "simulator/core/error.hpp"
+#include "workloads/tensor_parallel.hpp"
 #include "workloads/transformer.hpp"
 
 namespace podsim {
@@ -30,8 +31,8 @@ Vertex named_feed_forward(LayerBuilder& builder, const std::string& name, Vertex
                           OperatorKind activation) {
   const std::int64_t width = builder.tensor(x).shape.back();
   Vertex y = builder.layer_norm(name + "_norm", x);
-  y = builder.activation(name + "_activation", builder.dense(name + "_up", y, net.inner), activation);
-  y = builder.dense(name + "_down", builder.dropout(name + "_dropout", y, net.dropout), width);
+  y = builder.activation(name + "_activation", builder.dense(name + "_up", y, net.inner, Split::Columns), activation);
+  y = builder.dense(name + "_down", builder.dropout(name + "_dropout", y, net.dropout), width, Split::Rows);
   return add_residual(builder, name + "_residual", y, x, net.dropout, activation == OperatorKind::Swish);
 }
 
@@ -41,9 +42,9 @@ struct Projected {
 
 // Queries from x; keys and values from memory by one projection that is applied twice.
 Projected project(LayerBuilder& builder, const std::string& name, Vertex x, Vertex memory, const Conformer& net) {
-  const Vertex query = builder.dense(name + "_query_projection", x, net.hidden);
-  const Vertex key = builder.dense(name + "_key_projection", memory, net.hidden);
-  DenseLayer shared{net.hidden, false, builder.full_name(name + "_key_projection/weight"), 1, false};
+  const Vertex query = builder.dense(name + "_query_projection", x, net.hidden, Split::Columns);
+  const Vertex key = builder.dense(name + "_key_projection", memory, net.hidden, Split::Columns);
+  DenseLayer shared{net.hidden, false, builder.full_name(name + "_key_projection/weight"), 1, false, Split::Columns};
   const Vertex value = builder.dense(name + "_value_projection", memory, shared);
   return {split_heads(builder, name + "_query", query, net.heads, net.hidden),
           split_heads(builder, name + "_key", key, net.heads, net.hidden, true),
@@ -58,6 +59,7 @@ Vertex position_scores(LayerBuilder& builder, Vertex query, const Conformer& net
   projection.kind = OperatorKind::MatMul;
   projection.shape = MatMulShape{1, net.length, net.hidden, net.hidden, true};
   projection.outputs = {{"", {net.heads, width, net.length}, builder.request().precision}};
+  projection.split = Split::Heads;
   projection.weights = {{builder.full_name("position_projection/weight"), net.hidden * net.hidden,
                          builder.request().precision, true, ""}};
   const Vertex table = builder.emit("position_projection", std::move(projection), {});
@@ -158,6 +160,8 @@ Conformer read_conformer(const WorkloadRequest& request) {
   net.target_length = options.integer("target_length");
   net.dropout = options.number("dropout");
   check_heads(net.hidden, net.heads, options.where("heads"));
+  check_divides(request, net.heads, "heads", options.where("heads"));
+  check_divides(request, net.inner, "ffn", options.where("ffn"));
   if (net.kernel % 2 == 0) {
     throw UserError(options.where("kernel"), "the kernel is " + std::to_string(net.kernel), "choose an odd number");
   }
@@ -182,6 +186,7 @@ class ConformerWorkload final : public Workload {
             {"mels", OptionType::Integer, 80, "Mel bins of a frame.", 7},
             {"target_length", OptionType::Integer, 48, "Units of a padded transcript.", 1},
             {"dropout", OptionType::Number, 0.1, "Dropout probability outside attention.", 0, 0.99},
+            tensor_parallel_option(),
             checkpoints_option()};
   }
   [[nodiscard]] std::unique_ptr<WorkloadGraph> build(const WorkloadRequest& request) const override;

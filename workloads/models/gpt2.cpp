@@ -2,6 +2,7 @@
 // attention and feed-forward.
 #include "simulator/core/error.hpp"
 #include "workloads/model_config.hpp"
+#include "workloads/tensor_parallel.hpp"
 #include "workloads/transformer.hpp"
 
 namespace podsim {
@@ -32,7 +33,7 @@ Gpt2 read_gpt2(const WorkloadRequest& request) {
   const Options& options = request.options;
   const ModelConfig config = model_config(request, "gpt2", "small", published_config);
   Gpt2 gpt{};
-  gpt.vocabulary = config.size("vocab_size");
+  gpt.vocabulary = padded_vocabulary(request, config.size("vocab_size"));
   gpt.hidden = config.size("n_embd");
   gpt.layers = config.size("n_layer");
   gpt.heads = config.size("n_head");
@@ -44,6 +45,8 @@ Gpt2 read_gpt2(const WorkloadRequest& request) {
   gpt.activation =
       activation_named(config.text("activation_function", "gelu_new"), config.where("activation_function"));
   check_heads(gpt.hidden, gpt.heads, config.where("n_head"));
+  check_divides(request, gpt.heads, "n_head", config.where("n_head"));
+  check_divides(request, gpt.inner, "n_inner", config.where("n_inner"));
   gpt.sequence_length = options.integer("sequence_length");
   if (gpt.sequence_length > gpt.positions) {
     throw UserError(options.where("sequence_length"),
@@ -74,7 +77,8 @@ class Gpt2Workload final : public Workload {
   [[nodiscard]] std::vector<Option> options() const override {
     Option variant{"variant", OptionType::Choice, {}, "Published size, where no config is given (small, then)."};
     variant.choices = {"small", "medium", "large", "xl"};
-    return {variant, {"sequence_length", OptionType::Integer, 1024, "Tokens of a sequence.", 1}, checkpoints_option()};
+    return {variant, {"sequence_length", OptionType::Integer, 1024, "Tokens of a sequence.", 1}, tensor_parallel_option(),
+            checkpoints_option()};
   }
   [[nodiscard]] std::unique_ptr<WorkloadGraph> build(const WorkloadRequest& request) const override {
     const Gpt2 gpt = read_gpt2(request);
@@ -84,12 +88,13 @@ class Gpt2Workload final : public Workload {
     const std::vector<std::int64_t> shape = {request.micro_batch_size, gpt.sequence_length};
     builder.begin_block("embedding", BlockRole::Embedding);
     const Vertex ids = builder.input("input_ids", shape, ElementType::Int32);
-    Vertex x = builder.embedding("word", ids, gpt.vocabulary, gpt.hidden, request.embedding_serialization);
+    Vertex x = builder.embedding("word", ids, gpt.vocabulary, gpt.hidden, request.embedding_serialization, Split::Rows);
     x = builder.elementwise("position", {x}, 1, gpt.positions * gpt.hidden);
     x = builder.dropout("dropout", x, gpt.embedding_dropout);
     for (int layer = 0; layer < gpt.layers; ++layer) x = add_layer(builder, gpt, layer, x);
     builder.begin_block("head", BlockRole::Head);
-    DenseLayer head{gpt.vocabulary, false, "embedding/word/weight", request.projection_serialization, false};
+    DenseLayer head{gpt.vocabulary, false, "embedding/word/weight", request.projection_serialization, false,
+                    Split::Columns};
     x = builder.dense("language_model", builder.layer_norm("norm", x), head);
     if (request.training) {
       const Vertex labels = builder.input("labels", shape, ElementType::Int32, InputRole::Label);

@@ -5,6 +5,7 @@
 
 #include "simulator/core/error.hpp"
 #include "workloads/graph_shapes.hpp"
+#include "workloads/tensor_parallel.hpp"
 #include "workloads/workload.hpp"
 #include "workloads/workload_graph.hpp"
 
@@ -28,6 +29,7 @@ class GraphReader {
                                              ? sizes_.extent(file.value("samples_per_micro_batch"))
                                              : request_.micro_batch_size;
     workload_->head_with_embedding = file.boolean("head_with_embedding");
+    workload_->ipus_per_stage = static_cast<int>(tensor_parallel(request_));
     for (const Value& block : file.value("blocks").array()) read_block(block);
     for (const Value& op : file.value("operators").array()) read_operator(op);
     workload_->validate();
@@ -93,6 +95,8 @@ class GraphReader {
     operations.minimum = 0;
     Option splits = graph_key("serial_splits", OptionType::Integer, 1);
     splits.minimum = 1;
+    Option split = graph_key("split", OptionType::Choice, "none");
+    split.choices = {"none", "columns", "heads", "rows"};
     std::vector<Option> keys = {required_graph_key("name", OptionType::Text),
                                 required_graph_key("kind", OptionType::Text),
                                 required_graph_key("block", OptionType::Text),
@@ -102,6 +106,7 @@ class GraphReader {
                                 role,
                                 operations,
                                 splits,
+                                split,
                                 graph_key("result", OptionType::Boolean, false),
                                 graph_key("checkpoint", OptionType::Boolean, false),
                                 graph_key("differentiable", OptionType::Boolean, true),
@@ -122,6 +127,7 @@ class GraphReader {
     op.block = block_named(from);
     op.operations_per_element = from.number("operations_per_element");
     op.serial_splits = from.integer("serial_splits");
+    op.split = split_of(from, kind.kind);
     op.result = from.boolean("result");
     op.checkpoint = from.boolean("checkpoint");
     op.differentiable = from.boolean("differentiable") && kind.kind != OperatorKind::Input;
@@ -132,6 +138,16 @@ class GraphReader {
     read_shape(from, kind, op);
     read_weights(from, op);
     connect(from, std::move(op));
+  }
+
+  static Split split_of(const Options& from, OperatorKind kind) {
+    const std::string& text = from.text("split");
+    if (text != "none" && kind != OperatorKind::MatMul && kind != OperatorKind::EmbeddingGather) {
+      throw UserError(from.where("split"), "only a matmul or an embedding_gather can be divided", "remove it");
+    }
+    if (text == "columns") return Split::Columns;
+    if (text == "heads") return Split::Heads;
+    return text == "rows" ? Split::Rows : Split::None;
   }
 
   static void read_role(const Options& from, Operator& op) {
@@ -256,7 +272,7 @@ class GraphWorkload final : public Workload {
   [[nodiscard]] std::string description() const override {
     return "Any operator graph from a JSON file or inline object, given as config.";
   }
-  [[nodiscard]] std::vector<Option> options() const override { return {}; }
+  [[nodiscard]] std::vector<Option> options() const override { return {tensor_parallel_option()}; }
   [[nodiscard]] std::unique_ptr<WorkloadGraph> build(const WorkloadRequest& request) const override {
     if (request.config.is_null()) {
       throw UserError(request.options.where(), "the workload graph needs \"config\"",

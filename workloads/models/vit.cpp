@@ -3,6 +3,7 @@
 #include "simulator/core/error.hpp"
 #include "workloads/convolutional.hpp"
 #include "workloads/model_config.hpp"
+#include "workloads/tensor_parallel.hpp"
 #include "workloads/transformer.hpp"
 
 namespace podsim {
@@ -49,6 +50,8 @@ Vit read_vit(const WorkloadRequest& request) {
   vit.attention_dropout = config.probability("attention_probs_dropout_prob", 0.0);
   vit.activation = activation_named(config.text("hidden_act", "gelu"), config.where("hidden_act"));
   check_heads(vit.hidden, vit.heads, config.where("num_attention_heads"));
+  check_divides(request, vit.heads, "num_attention_heads", config.where("num_attention_heads"));
+  check_divides(request, vit.inner, "intermediate_size", config.where("intermediate_size"));
   if (vit.image_size % vit.patch_size != 0) {
     throw UserError(
         config.where("patch_size"),
@@ -91,7 +94,8 @@ class VitWorkload final : public Workload {
   [[nodiscard]] std::vector<Option> options() const override {
     Option variant{"variant", OptionType::Choice, {}, "Published size, where no config is given (base, then)."};
     variant.choices = {"base", "large"};
-    return {variant, {"classes", OptionType::Integer, 1000, "Classes of the last layer.", 1}, checkpoints_option()};
+    return {variant, {"classes", OptionType::Integer, 1000, "Classes of the last layer.", 1}, tensor_parallel_option(),
+            checkpoints_option()};
   }
   [[nodiscard]] std::unique_ptr<WorkloadGraph> build(const WorkloadRequest& request) const override {
     const Vit vit = read_vit(request);

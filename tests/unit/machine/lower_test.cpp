@@ -190,14 +190,6 @@ TEST(Lowering, SerialisedEmbeddingUsesLessMemoryAndMoreTime) {
             gradient->temporary_bytes_per_tile);
 }
 
-TEST(Lowering, TensorParallelOperatorDividesItsWork) {
-  Lowering lowering(shipped_chip("bow"), half_partials());
-  Operator op = matmul(1, 1024, 1024, 4096);
-  const double whole = lowering.lower(op, WorkKind::Forward)->amp_flops;
-  op.parallel_ipus = 4;
-  EXPECT_DOUBLE_EQ(lowering.lower(op, WorkKind::Forward)->amp_flops, whole / 4);
-}
-
 TEST(Lowering, BatchNormOverReplicasWaitsForThem) {
   Lowering lowering(shipped_chip("gc200"), half_partials());
   Operator op = with_shape(OperatorKind::BatchNorm, 64, 4096);
