@@ -68,7 +68,7 @@ class Assembler {
         program_(program),
         tables_(model, execution, scheme, program),
         passes_(timetable_of_passes(execution, scheme, tables_, program)) {
-    passes_.host_sync = host_sync(execution, scheme.ipus_per_replica);
+    passes_.host_sync = host_sync(execution, scheme.ipus_per_replica * scheme.ipus_per_stage);
   }
 
   void assemble() {

@@ -148,9 +148,9 @@ struct Operator {
   std::string outline_key;    // operators with equal non-empty keys share code when outlined
   Split split = Split::None;  // where several IPUs share the work of a stage (WorkloadGraph::ipus_per_stage)
   // Of the share of one IPU (tensor_parallel.hpp):
-  bool divided = false;                                // its outputs are parts, on each IPU of the stage another one
-  std::vector<StageCollective> forward_collectives;    // with its forward pass
-  std::vector<StageCollective> backward_collectives;   // with its backward pass, of the gradients of its inputs
+  bool divided = false;                               // its outputs are parts, on each IPU of the stage another one
+  std::vector<StageCollective> forward_collectives;   // with its forward pass
+  std::vector<StageCollective> backward_collectives;  // with its backward pass, of the gradients of its inputs
 
   // Multiply-accumulate floating-point operations of the forward pass (2 per MAC) done on the AMP units.
   [[nodiscard]] double forward_amp_flops() const;

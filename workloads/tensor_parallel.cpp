@@ -113,7 +113,8 @@ class Divider {
 
   Axis rows(MatMulShape& matmul) {
     if (reads_.empty() || reads_.front().axis != Axis::Last) {
-      throw UserError(where(), "a matmul divided by rows reads \"" + input_name(0) + "\", whose features are not divided",
+      throw UserError(where(),
+                      "a matmul divided by rows reads \"" + input_name(0) + "\", whose features are not divided",
                       "divide the matmul before it by columns");
     }
     divide(matmul.inner, "rows of its weight");
@@ -208,14 +209,16 @@ class Divider {
   }
 
   void divide_tensor(Tensor& tensor, Axis axis) {
-    divide(axis == Axis::First ? tensor.shape.front() : tensor.shape.back(), "extent of output \"" + tensor.name + "\"");
+    divide(axis == Axis::First ? tensor.shape.front() : tensor.shape.back(),
+           "extent of output \"" + tensor.name + "\"");
   }
 
   void divide(std::int64_t& size, const std::string& what) const {
     if (size % ipus_ != 0) {
-      throw UserError(where(), "its " + what + ", " + std::to_string(size) + ", cannot be divided over " +
-                                   std::to_string(ipus_) + " IPUs",
-                      "choose a tensor_parallel that divides it");
+      throw UserError(
+          where(),
+          "its " + what + ", " + std::to_string(size) + ", cannot be divided over " + std::to_string(ipus_) + " IPUs",
+          "choose a tensor_parallel that divides it");
     }
     size /= ipus_;
   }
@@ -264,8 +267,9 @@ Option tensor_parallel_option() {
   return {.name = "tensor_parallel",
           .type = OptionType::Integer,
           .default_value = 1,
-          .help = "IPUs that share each stage: attention heads, feed-forward layers and vocabulary are divided, with "
-                  "all-reduces between them. A replica has that many IPUs for each one of ipu_config.",
+          .help =
+              "IPUs that share each stage: attention heads, feed-forward layers and vocabulary are divided, with "
+              "all-reduces between them. A replica has that many IPUs for each one of ipu_config.",
           .minimum = 1,
           .maximum = 1024};
 }

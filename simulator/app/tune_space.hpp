@@ -27,7 +27,7 @@ struct TuneRequest {
 
 // A split of the model and the counts that go with it.
 struct TunePlan {
-  int ipus_per_replica = 1;  // of ipu_config: times ipus_per_stage
+  int ipus_per_replica = 1;                  // of ipu_config: times ipus_per_stage
   std::vector<std::int64_t> layers_per_ipu;  // empty: balanced automatically, or fixed by the scenario
   int replicas = 1;
   std::int64_t micro_batch_size = 1;

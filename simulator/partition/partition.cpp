@@ -126,8 +126,8 @@ class Staging {
     home.operators.back().block = first_block_of_layer_[static_cast<std::size_t>(op.block)];
     if (op.result) {
       for (const Tensor& tensor : op.outputs) {
-        home.host_results.push_back({tensor.name, tensor.elements(), static_cast<double>(tensor.bytes()), false,
-                                     op.divided});
+        home.host_results.push_back(
+            {tensor.name, tensor.elements(), static_cast<double>(tensor.bytes()), false, op.divided});
       }
     }
     for (const Weight& weight : op.weights) {

@@ -36,10 +36,10 @@ struct PartitionRequest {
   bool round_to_power_of_two = false;  // auto_round_num_ipus
 };
 
-// Where several IPUs share each stage (WorkloadGraph::ipus_per_stage), everything that counts IPUs in the request counts
-// such groups: entry s of layers_per_ipu is for IPUs s * k … s * k + k - 1.
-// UserError: layers do not add up (both numbers named), unknown block, a block twice or missing, stages out of
-// order, more IPUs than ipus_per_replica. With several ways given: stages, then layers_per_ipu, then pipeline_depth.
+// Where several IPUs share each stage (WorkloadGraph::ipus_per_stage), everything that counts IPUs in the request
+// counts such groups: entry s of layers_per_ipu is for IPUs s * k … s * k + k - 1. UserError: layers do not add up
+// (both numbers named), unknown block, a block twice or missing, stages out of order, more IPUs than ipus_per_replica.
+// With several ways given: stages, then layers_per_ipu, then pipeline_depth.
 [[nodiscard]] StagedModel partition(const WorkloadGraph& graph, const PartitionRequest& request);
 
 }  // namespace podsim

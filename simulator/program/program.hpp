@@ -76,9 +76,9 @@ struct CollectiveOperation {
   std::vector<int> ipus;
   int group_size = 0;
   bool orthogonal = false;
-  double bytes = 0;       // of the full tensor on each rank
+  double bytes = 0;        // of the full tensor on each rank
   std::int64_t count = 1;  // so many of them in a row
-  std::string algorithm;  // "" = automatic; or a name that topology/collectives.hpp knows
+  std::string algorithm;   // "" = automatic; or a name that topology/collectives.hpp knows
   std::string name;
 };
 
@@ -193,8 +193,8 @@ struct Program {
   Execution execution;
   int receive_buffers = 0;            // activation buffers of a stage besides its live micro-batches
   std::int64_t slots_per_update = 0;  // lockstep slots (Exchanges) from fill to drain, per update or, in inference, run
-  std::vector<int> ipu_of_stage;  // the first one of each
-  std::vector<StageCode> codes;  // filled after lowering; find with code()
+  std::vector<int> ipu_of_stage;      // the first one of each
+  std::vector<StageCode> codes;       // filled after lowering; find with code()
   std::vector<Transfer> transfers;
   std::vector<HostStream> streams;
   std::vector<RemoteBuffer> buffers;

@@ -70,7 +70,9 @@ class Walk {
 
   // Every IPU of a stage runs its passes and has sets of its own; in all stages, equal positions work together.
   [[nodiscard]] std::size_t place(int stage, int ipu) const;
-  [[nodiscard]] std::size_t index(Set set, int stage, int ipu) const { return static_cast<std::size_t>(set) * places_ + place(stage, ipu); }
+  [[nodiscard]] std::size_t index(Set set, int stage, int ipu) const {
+    return static_cast<std::size_t>(set) * places_ + place(stage, ipu);
+  }
   [[nodiscard]] MicroBatchSet& of(Set set, int stage, int ipu) { return state_.sets[index(set, stage, ipu)]; }
   [[nodiscard]] const MicroBatchSet& of(Set set, int stage, int ipu) const {
     return state_.sets[index(set, stage, ipu)];

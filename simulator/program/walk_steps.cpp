@@ -18,13 +18,10 @@ std::size_t Walk::place(int stage, int ipu) const {
   return static_cast<std::size_t>(stage * program_.ipus_per_stage + ipu % program_.ipus_per_stage);
 }
 
-MicroBatchSet& Walk::arrived(int transfer) {
-  return state_.sets[4 * places_ + static_cast<std::size_t>(transfer)];
-}
+MicroBatchSet& Walk::arrived(int transfer) { return state_.sets[4 * places_ + static_cast<std::size_t>(transfer)]; }
 
 MicroBatchSet& Walk::streamed(int stream) {
-  return state_.sets[4 * places_ + program_.transfers.size() +
-                     static_cast<std::size_t>(stream)];
+  return state_.sets[4 * places_ + program_.transfers.size() + static_cast<std::size_t>(stream)];
 }
 
 bool Walk::known(const Cursor& cursor, Set set, int stage, std::int64_t micro_batch) const {
@@ -94,10 +91,10 @@ void Walk::forward(const Cursor& cursor, int stage, std::int64_t micro_batch) {
   }
   done(cursor, Set::Forward, stage, micro_batch, Pass::Forward);
   auto& live = live_[static_cast<std::size_t>(stage)];
-  const std::int64_t now = program_.execution.mode == Mode::Training
-                               ? of(Set::Forward, stage, cursor.ipu).size() -
-                                     of(Set::WeightGradient, stage, cursor.ipu).size()
-                               : 1;
+  const std::int64_t now =
+      program_.execution.mode == Mode::Training
+          ? of(Set::Forward, stage, cursor.ipu).size() - of(Set::WeightGradient, stage, cursor.ipu).size()
+          : 1;
   live = std::max(live, now);
 }
 

@@ -166,7 +166,11 @@ std::string name_imbalance(const Summary& summary, const Program& program, const
     if (work < work_of(summary.ipus[idlest].state_seconds)) idlest = i;
     if (work < most * (1 - kEqualWork)) continue;
     slow_ipus.push_back(summary.ipus[i].ipu);
-    slow_stages.insert(slow_stages.end(), summary.ipus[i].stages.begin(), summary.ipus[i].stages.end());
+    // IPUs that share a stage all name it.
+    for (const int stage : summary.ipus[i].stages) {
+      const bool named = std::find(slow_stages.begin(), slow_stages.end(), stage) != slow_stages.end();
+      if (!named || program.ipus_per_stage == 1) slow_stages.push_back(stage);
+    }
   }
   const double share = most / summary.makespan_seconds;
   return list("stage", slow_stages) + " on " + list("IPU", slow_ipus) + (slow_stages.size() == 1 ? " is" : " are") +
@@ -181,6 +185,20 @@ std::string name_ramps(const Program& program, const std::string& percent) {
          (training ? "gradient accumulation (now " + format_count(program.execution.micro_batches)
                    : "device iterations (now " + format_count(program.execution.device_iterations)) +
          ") or use fewer stages (now " + std::to_string(program.stages) + ")";
+}
+
+std::string name_all_reduce(const Program& program, const std::string& percent) {
+  const std::string accumulation =
+      "raise gradient accumulation (now " + format_count(program.execution.micro_batches) + ")";
+  const std::string replicas = std::to_string(program.replicas) + " replicas";
+  if (program.ipus_per_stage == 1) {
+    return "the all-reduce between " + replicas + " takes " + percent + " of the time: " + accumulation;
+  }
+  const std::string stages = "between the " + std::to_string(program.ipus_per_stage) + " IPUs of each stage";
+  const std::string fewer = "let fewer IPUs share a stage";
+  if (program.replicas == 1) return "all-reduces " + stages + " take " + percent + " of the time: " + fewer;
+  return "all-reduces " + stages + " and between " + replicas + " take " + percent + " of the time: " + fewer +
+         ", or " + accumulation;
 }
 
 std::string name_host(Cause cause, const Program& program, const std::string& percent) {
@@ -211,9 +229,7 @@ std::string name_cause(Cause cause, const Summary& summary, const Program& progr
     case Cause::Ramps: return name_ramps(program, percent);
     case Cause::Exchange:
       return "inter-IPU exchange takes " + percent + " of the time: cut the model where activations are small";
-    case Cause::AllReduce:
-      return "the all-reduce between " + std::to_string(program.replicas) + " replicas takes " + percent +
-             " of the time: raise gradient accumulation (now " + format_count(program.execution.micro_batches) + ")";
+    case Cause::AllReduce: return name_all_reduce(program, percent);
     case Cause::RemoteMemory:
       return "loads from and stores to streaming memory take " + percent +
              " of the time: keep more on chip, shard it over replicas, or raise gradient accumulation";

@@ -28,6 +28,7 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
   for (const auto& [key, value] : c.options) out << ' ' << key << '=' << (value.is_text() ? value.text() : "bool");
   out << ", ipus";
   for (const Stage& stage : c.model.stages) out << ' ' << stage.ipu;
+  out << ", " << c.model.ipus_per_stage << " for each stage";
   return out << ", mode " << static_cast<int>(c.execution.mode) << ", M " << c.execution.micro_batches << ", D "
              << c.execution.device_iterations << ", runs " << c.execution.runs << ", R " << c.execution.replicas;
 }
@@ -88,7 +89,10 @@ Value::Object options_of(const Schedule& schedule) {
 
 Case any_case(const Schedule& schedule) {
   const int stages = *rc::gen::inRange(1, 9);
-  return {&schedule, options_of(schedule), staged_model(placement(stages)), execution(stages)};
+  const int ipus_per_stage = *rc::gen::element(1, 1, 2, 4);
+  StagedModel model = staged_model(placement(stages));
+  if (ipus_per_stage > 1) model = shared_by(ipus_per_stage, std::move(model));
+  return {&schedule, options_of(schedule), std::move(model), execution(stages)};
 }
 
 // A program, or nothing where the combination is refused; a refusal says how to mend it.
@@ -104,9 +108,10 @@ std::optional<Program> emit(const Case& c) {
 
 using Passes = std::map<std::tuple<int, Pass>, std::vector<std::int64_t>>;  // micro-batches in the order of execution
 
-Passes passes_of(const Program& program) {
+// Of the IPUs that are `member` of their stages.
+Passes passes_of(const Program& program, int member) {
   Passes passes;
-  for (int ipu = 0; ipu < program.ipus_per_replica; ++ipu) {
+  for (int ipu = member; ipu < program.ipus_per_replica; ipu += program.ipus_per_stage) {
     for (const auto& run : executed<podsim::Run>(program, ipu)) {
       passes[{run.step.stage, run.step.pass}].push_back(run.base + run.step.micro_batch.offset);
     }
@@ -160,17 +165,10 @@ std::int64_t live_by_counting(const Program& program, int stage) {
   return most;
 }
 
-void expect_contract(const Case& c) {
-  const std::optional<Program> emitted = emit(c);
-  RC_TAG(emitted.has_value() ? c.schedule->name() : c.schedule->name() + " refused");
-  if (!emitted) return;
-  const Program& program = *emitted;
-  check(program);
-
-  const bool trains = c.execution.mode == Mode::Training;
-  const std::int64_t updates = c.execution.runs * (trains ? c.execution.device_iterations : 1);
-  const std::int64_t total = updates * (trains ? c.execution.micro_batches : c.execution.device_iterations);
-  Passes passes = passes_of(program);
+// Every pass of every micro-batch once, and what the IPUs of a stage exchange once for each of them.
+void expect_passes(const Program& program, int member, std::int64_t total, std::int64_t updates) {
+  const bool trains = program.execution.mode == Mode::Training;
+  Passes passes = passes_of(program, member);
   for (int stage = 0; stage < program.stages; ++stage) {
     expect_each_once(passes[{stage, Pass::Forward}], total);
     const auto& whole = passes[{stage, Pass::Backward}];
@@ -182,8 +180,36 @@ void expect_contract(const Case& c) {
     RC_ASSERT(passes[(std::tuple{stage, Pass::WeightUpdate})].size() == static_cast<std::size_t>(trains ? updates : 0));
     const std::size_t recomputed =
         passes[{stage, Pass::Recompute}].size() + passes[{stage, Pass::RecomputePartial}].size();
-    RC_ASSERT(recomputed == static_cast<std::size_t>(c.execution.recompute ? total : 0));
+    RC_ASSERT(recomputed == static_cast<std::size_t>(program.execution.recompute ? total : 0));
   }
+  std::size_t runs = 0, exchanges = 0;
+  for (int ipu = member; ipu < program.ipus_per_replica; ipu += program.ipus_per_stage) {
+    for (const auto& run : executed<podsim::Run>(program, ipu)) {
+      const bool backward = run.step.pass == Pass::Backward || run.step.pass == Pass::BackwardInput;
+      runs += backward ? 2 : run.step.pass == Pass::WeightUpdate || run.step.pass == Pass::BackwardWeights ? 0 : 1;
+    }
+    for (const auto& collective : executed<Collective>(program, ipu)) {
+      const auto& operation = program.collectives[static_cast<std::size_t>(collective.step.collective)];
+      if (operation.ipus.empty()) continue;
+      ++exchanges;
+      RC_ASSERT(std::count(operation.ipus.begin(), operation.ipus.end(), ipu) == 1);
+      RC_ASSERT(static_cast<int>(operation.ipus.size()) == program.ipus_per_stage);
+    }
+  }
+  RC_ASSERT(exchanges == (program.ipus_per_stage > 1 ? runs : 0));
+}
+
+void expect_contract(const Case& c) {
+  const std::optional<Program> emitted = emit(c);
+  RC_TAG(emitted.has_value() ? c.schedule->name() : c.schedule->name() + " refused");
+  if (!emitted) return;
+  const Program& program = *emitted;
+  check(program);
+
+  const bool trains = c.execution.mode == Mode::Training;
+  const std::int64_t updates = c.execution.runs * (trains ? c.execution.device_iterations : 1);
+  const std::int64_t total = updates * (trains ? c.execution.micro_batches : c.execution.device_iterations);
+  for (int member = 0; member < program.ipus_per_stage; ++member) expect_passes(program, member, total, updates);
 
   for (int ipu = 0; ipu < program.ipus_per_replica; ++ipu) {
     RC_ASSERT(static_cast<std::int64_t>(executed<Exchange>(program, ipu).size()) == updates * program.slots_per_update);

@@ -105,8 +105,8 @@ Embedded add_embedding(LayerBuilder& builder, const Bert& bert) {
   const Vertex ids = builder.input("input_ids", shape, ElementType::Int32);
   const Vertex mask_input = builder.input("attention_mask", shape, ElementType::Int32);
   const Vertex types = builder.input("token_type_ids", shape, ElementType::Int32);
-  const Vertex words =
-      builder.embedding("word", ids, bert.vocabulary, bert.hidden, builder.request().embedding_serialization, Split::Rows);
+  const Vertex words = builder.embedding("word", ids, bert.vocabulary, bert.hidden,
+                                         builder.request().embedding_serialization, Split::Rows);
   const Vertex type = builder.embedding("token_type", types, bert.types, bert.hidden);
   Vertex x = builder.add("add_token_type", words, type);
   if (packed) {

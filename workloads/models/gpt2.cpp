@@ -77,7 +77,9 @@ class Gpt2Workload final : public Workload {
   [[nodiscard]] std::vector<Option> options() const override {
     Option variant{"variant", OptionType::Choice, {}, "Published size, where no config is given (small, then)."};
     variant.choices = {"small", "medium", "large", "xl"};
-    return {variant, {"sequence_length", OptionType::Integer, 1024, "Tokens of a sequence.", 1}, tensor_parallel_option(),
+    return {variant,
+            {"sequence_length", OptionType::Integer, 1024, "Tokens of a sequence.", 1},
+            tensor_parallel_option(),
             checkpoints_option()};
   }
   [[nodiscard]] std::unique_ptr<WorkloadGraph> build(const WorkloadRequest& request) const override {
@@ -93,8 +95,8 @@ class Gpt2Workload final : public Workload {
     x = builder.dropout("dropout", x, gpt.embedding_dropout);
     for (int layer = 0; layer < gpt.layers; ++layer) x = add_layer(builder, gpt, layer, x);
     builder.begin_block("head", BlockRole::Head);
-    DenseLayer head{gpt.vocabulary, false, "embedding/word/weight", request.projection_serialization, false,
-                    Split::Columns};
+    DenseLayer head{gpt.vocabulary, false,         "embedding/word/weight", request.projection_serialization,
+                    false,          Split::Columns};
     x = builder.dense("language_model", builder.layer_norm("norm", x), head);
     if (request.training) {
       const Vertex labels = builder.input("labels", shape, ElementType::Int32, InputRole::Label);

@@ -94,7 +94,9 @@ class VitWorkload final : public Workload {
   [[nodiscard]] std::vector<Option> options() const override {
     Option variant{"variant", OptionType::Choice, {}, "Published size, where no config is given (base, then)."};
     variant.choices = {"base", "large"};
-    return {variant, {"classes", OptionType::Integer, 1000, "Classes of the last layer.", 1}, tensor_parallel_option(),
+    return {variant,
+            {"classes", OptionType::Integer, 1000, "Classes of the last layer.", 1},
+            tensor_parallel_option(),
             checkpoints_option()};
   }
   [[nodiscard]] std::unique_ptr<WorkloadGraph> build(const WorkloadRequest& request) const override {

@@ -204,5 +204,58 @@ TEST(Profiles, AreForAllOperatorsOrNone) {
   EXPECT_THAT(message_of(graph, {}), HasSubstr("operator \"op0\" has given times, but \"op1\" has not"));
 }
 
+// Two IPUs share each stage: everything that counts IPUs counts pairs.
+TEST(SharedStages, ThreePairsAndTheHeadWithTheEmbedding) {
+  const auto graph = workload("bert", R"({"variant": "large", "tensor_parallel": 2})");
+  const StagedModel model = partition(*graph, by_layers({3, 7, 7, 7}));
+  EXPECT_THAT(ipus_of(model), ElementsAre(0, 2, 4, 6, 0));
+  EXPECT_THAT(layers_of(model), ElementsAre(3, 7, 7, 7, 0));
+  EXPECT_EQ(model.ipus_per_replica, 8);
+  EXPECT_EQ(model.ipus_per_stage, 2);
+  EXPECT_TRUE(model.on_ipu(model.stages[1], 3));
+  EXPECT_FALSE(model.on_ipu(model.stages[1], 4));
+  // What goes from stage to stage is whole on each of the two; weights are parts.
+  const StagedModel single = partition(*workload("bert", R"({"variant": "large"})"), by_layers({3, 7, 7, 7}));
+  EXPECT_EQ(model.edges[1].activation_bytes, single.edges[1].activation_bytes);
+  const std::int64_t h = 1024;
+  EXPECT_EQ(model.weight_elements(1), 7 * (12 * h * h / 2 + 7 * h / 2 + 6 * h));
+  EXPECT_EQ(model.gradient_bytes(1), 2.0 * static_cast<double>(model.weight_elements(1)));
+}
+
+// Seven layers with two all-reduces each way, and the same again when the forward pass is; with a checkpoint at every
+// layer, the last operator of a layer, a norm, is kept, its all-reduces are not.
+TEST(SharedStages, CollectivesOfAStage) {
+  const auto graph = workload("bert", R"({"variant": "large", "tensor_parallel": 4})", true, 2);
+  const double bytes = 2 * 128 * 1024 * 2;
+  for (const Recomputation recomputation : {Recomputation::None, Recomputation::Stage, Recomputation::EveryLayer}) {
+    PartitionRequest request = by_layers({3, 7, 7, 7});
+    request.recomputation = recomputation;
+    const Stage stage = partition(*graph, request).stages[1];
+    ASSERT_EQ(stage.forward_collectives.size(), 1U);
+    EXPECT_EQ(stage.forward_collectives[0].count, 14);
+    EXPECT_EQ(stage.forward_collectives[0].bytes, bytes);
+    ASSERT_EQ(stage.backward_collectives.size(), 1U);
+    EXPECT_EQ(stage.backward_collectives[0].count, 14);
+    EXPECT_EQ(stage.recompute_collectives.size(), recomputation == Recomputation::None ? 0U : 1U);
+    if (recomputation != Recomputation::None) {
+      EXPECT_EQ(stage.recompute_collectives[0].count, 14);
+    }
+  }
+  PartitionRequest inference = by_layers({3, 7, 7, 7});
+  inference.training = false;
+  EXPECT_TRUE(partition(*graph, inference).stages[1].backward_collectives.empty());
+}
+
+TEST(SharedStages, SayWhatIsWrong) {
+  const auto three = workload("bert", R"({"tensor_parallel": 3})");
+  EXPECT_THAT(message_of(*three, by_layers({6, 6})),
+              HasSubstr("3 IPUs cannot share a stage: the number must be a power of 2, as that of a replica's IPUs|set "
+                        "tensor_parallel to 2"));
+  const auto four = workload("bert", R"({"tensor_parallel": 4})");
+  EXPECT_THAT(message_of(*four, by_layers({4, 4, 4})),
+              HasSubstr("a replica of 12 IPUs is not possible: the number must be a power of 2, and 4 IPUs share each "
+                        "stage"));
+}
+
 }  // namespace
 }  // namespace podsim

@@ -31,6 +31,20 @@ inline StagedModel staged_model(const std::vector<int>& ipu_of_stage) {
   return model;
 }
 
+// The same with `ipus` IPUs for each stage, which exchange sums with each pass.
+inline StagedModel shared_by(int ipus, StagedModel model) {
+  model.ipus_per_stage = ipus;
+  model.ipus_per_replica *= ipus;
+  for (Stage& stage : model.stages) {
+    stage.ipu *= ipus;
+    stage.forward_collectives = {{CollectiveKind::AllReduce, 400, 3}};
+    stage.recompute_collectives = {{CollectiveKind::AllReduce, 400, 2}};
+    stage.partial_recompute_collectives = {{CollectiveKind::AllReduce, 400, 1}};
+    stage.backward_collectives = {{CollectiveKind::AllReduce, 400, 3}, {CollectiveKind::AllReduce, 16, 1}};
+  }
+  return model;
+}
+
 inline StagedModel chain(int stages) {
   std::vector<int> ipus;
   for (int i = 0; i < stages; ++i) ipus.push_back(i);
