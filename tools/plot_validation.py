@@ -1,5 +1,7 @@
 #!/usr/bin/python3
-"""Predicted against measured times of one weight update, with the band of 10 %, from `podsim validate --json`."""
+"""Predicted against measured times of one weight update, with the band of 10 %, from `podsim validate --json`.
+
+With `podsim validate --uncertainty --json` each prediction has its interval from 5 to 95 %."""
 
 import argparse
 import json
@@ -25,17 +27,32 @@ def arguments():
 
 
 def read_rows(name):
-    if name == "-":
-        return json.load(sys.stdin)["rows"]
-    with open(name, encoding="utf-8") as file:
-        return json.load(file)["rows"]
+    label = "standard input" if name == "-" else name
+    try:
+        if name == "-":
+            return json.load(sys.stdin)["rows"]
+        with open(name, encoding="utf-8") as file:
+            return json.load(file)["rows"]
+    except FileNotFoundError as error:
+        raise pt.UserError(f"{name}: no such file; `podsim validate --json > {name}` writes one") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise pt.UserError(f"{label}: is not the output of `podsim validate --json`") from error
+
+
+def draw_intervals(axes, rows, colour):
+    for row in rows:
+        if "interval_seconds" in row:
+            axes.plot([row["measured_seconds"]] * 2, row["interval_seconds"], color=colour, linewidth=1.2, alpha=0.6,
+                      zorder=2)
 
 
 def draw(rows, output):
-    import matplotlib
+    matplotlib = pt.require("matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
     shown = [row for row in rows if row["predicted_seconds"] > 0]
+    if not shown:
+        raise pt.UserError("none of the rows has a prediction; their field \"error\" says why")
     times = [row[key] for row in shown for key in ("measured_seconds", "predicted_seconds")]
     ends = [min(times) / 1.5, max(times) * 1.5]
     figure, axes = plt.subplots(figsize=(8, 6.5))
@@ -46,6 +63,7 @@ def draw(rows, output):
         members = [row for row in shown if row["family"] == family]
         axes.scatter([row["measured_seconds"] for row in members], [row["predicted_seconds"] for row in members],
                      s=28, color=colours(number), label=family, zorder=3)
+        draw_intervals(axes, members, colours(number))
     for row in shown:
         if abs(row["relative_error"]) > LABELLED_ABOVE:
             axes.annotate(row["id"], (row["measured_seconds"], row["predicted_seconds"]), fontsize=6.5,

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
-#include <charconv>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -23,9 +22,6 @@
 namespace podsim {
 
 namespace {
-
-constexpr int kFewestSamples = 20;  // 5% of fewer lies beyond the least of them
-constexpr int kMostSamples = 100000;
 
 struct RunArguments : ScenarioArguments {
   std::string trace;
@@ -80,27 +76,10 @@ void run_scenario(const RunArguments& arguments) {
   std::cout << (arguments.json ? summary_json(simulation.summary) + "\n" : summary_text(simulation.summary, style));
 }
 
-// A scenario's name that stands behind --uncertainty would be taken for N.
-std::string check_samples(const std::string& text) {
-  int samples = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), samples);
-  if (read.ec == std::errc() && read.ptr == text.data() + text.size() && samples >= kFewestSamples &&
-      samples <= kMostSamples) {
-    return {};
-  }
-  return fmt::format("expected a number of samples from {} to {}, found \"{}\"; SCENARIO goes before it",
-                     kFewestSamples, kMostSamples, text);
-}
-
 void add_uncertainty_arguments(CLI::App& command, RunArguments& arguments) {
-  CLI::Option* samples =
-      command
-          .add_option("--uncertainty", arguments.samples,
-                      "Vary inferred parameters within their ranges: intervals of the main figures; N samples, or 64")
-          ->expected(0, 1)
-          ->default_str("64")
-          ->check(check_samples)
-          ->type_name("[N]");
+  CLI::Option* samples = add_samples_option(
+      command, arguments.samples,
+      "Vary inferred parameters within their ranges: intervals of the main figures; N samples, or 64");
   command.add_option("--jobs", arguments.jobs, "Samples at a time; default: one for each processor")
       ->check(CLI::Range(1, 4096))
       ->needs(samples);

@@ -20,13 +20,17 @@ struct ValidateArguments {
   int jobs = 0;
   bool json = false;
   double limit = 0;
+  int samples = 0;  // of each row's uncertainty; 0: not asked for
 };
 
 void validate(const ValidateArguments& arguments) {
   const std::filesystem::path file = arguments.file.empty() ? scenarios_folder() / "validation" / "measurements.csv"
                                                             : std::filesystem::path(arguments.file);
   const int jobs = arguments.jobs > 0 ? arguments.jobs : available_processors();
-  const std::vector<Prediction> predictions = predict(read_measurements(file), file.parent_path(), jobs);
+  std::vector<Prediction> predictions = predict(read_measurements(file), file.parent_path(), jobs);
+  if (arguments.samples > 0) {
+    add_intervals(predictions, file.parent_path(), static_cast<std::size_t>(arguments.samples), jobs);
+  }
   std::cout << (arguments.json ? to_json(validation_value(predictions)) + "\n" : validation_text(predictions));
   const ErrorStatistics all = statistics(predictions).back();
   if (arguments.limit > 0 && 100 * all.median > arguments.limit) {
@@ -48,7 +52,14 @@ void add_validate_command(CLI::App& program) {
   command->add_option("--fail-above", arguments->limit, "Fail when the median absolute error exceeds this many percent")
       ->check(CLI::PositiveNumber)
       ->type_name("PERCENT");
-  command->footer("Examples:\n  podsim validate\n  podsim validate my_measurements.csv --json");
+  (void)add_samples_option(*command, arguments->samples,
+                           "Vary inferred parameters as in podsim run: an interval for each row, and how many measured "
+                           "times lie inside; N samples a row, or 64 (minutes)");
+  command->footer(
+      "Examples:\n"
+      "  podsim validate\n"
+      "  podsim validate my_measurements.csv --json\n"
+      "  podsim validate --uncertainty");
   command->callback([arguments] { validate(*arguments); });
 }
 

@@ -7,7 +7,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace podsim {
 
@@ -31,5 +32,8 @@ struct ScenarioArguments {
   std::vector<std::string> sets;
 };
 void add_scenario_arguments(CLI::App& command, ScenarioArguments& arguments);
+
+// `--uncertainty [N]`: 0 samples where it is not given, 64 without N.
+[[nodiscard]] CLI::Option* add_samples_option(CLI::App& command, int& samples, const std::string& help);
 
 }  // namespace podsim

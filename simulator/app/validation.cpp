@@ -43,6 +43,10 @@ std::string row_text(const Prediction& row) {
       fmt::format("{:<28} {:>12} ", row.measurement.id, format_seconds(row.measurement.measured_seconds));
   if (!row.error.empty()) return text + row.error + "\n";
   text += fmt::format("{:>12} {:>8} ", format_seconds(row.predicted_seconds), percent(row.relative_error()));
+  if (row.interval) {
+    text += fmt::format("{:>10} to {:>10} {:<8}", format_seconds(row.interval->low), format_seconds(row.interval->high),
+                        row.interval->contains(row.measurement.measured_seconds) ? "" : "outside");
+  }
   for (std::size_t i = 0; i < std::min<std::size_t>(row.shares.size(), 4); ++i) {
     text += fmt::format(" {} {:.0f}%", row.shares[i].first, 100 * row.shares[i].second);
   }
@@ -93,10 +97,28 @@ std::vector<RatioError> ratio_errors(const std::vector<Prediction>& predictions)
   return ratios;
 }
 
+Coverage coverage(const std::vector<Prediction>& predictions) {
+  Coverage result;
+  std::vector<double> widths;
+  for (const Prediction& row : predictions) {
+    if (!row.interval) continue;
+    ++result.rows;
+    result.inside += static_cast<int>(row.interval->contains(row.measurement.measured_seconds));
+    widths.push_back((row.interval->high - row.interval->low) / row.predicted_seconds);
+  }
+  if (result.rows > 0) result.median_width = quantile(widths, 0.5);
+  return result;
+}
+
 std::string validation_text(const std::vector<Prediction>& predictions) {
-  std::string text = fmt::format("{:<28} {:>12} {:>12} {:>8}  {}\n", "row", "measured", "predicted", "error",
-                                 "largest shares of the time");
+  const Coverage covered = coverage(predictions);
+  std::string text = fmt::format("{:<28} {:>12} {:>12} {:>8} {:<33}{}\n", "row", "measured", "predicted", "error",
+                                 covered.rows > 0 ? "         5% to 95%" : "", "largest shares of the time");
   for (const Prediction& row : predictions) text += row_text(row);
+  if (covered.rows > 0) {
+    text += fmt::format("\n{} of {} measured times lie between 5% and 95% of their samples (median width {:.0f}%)\n",
+                        covered.inside, covered.rows, 100 * covered.median_width);
+  }
   text += fmt::format("\n{:<28} {:>5} {:>8} {:>8}\n", "family", "rows", "median", "worst");
   for (const ErrorStatistics& family : statistics(predictions)) {
     text += fmt::format("{:<28} {:>5} {:>7.1f}% {:>7.1f}%\n", family.name, family.rows, 100 * family.median,
@@ -120,6 +142,10 @@ Value validation_value(const std::vector<Prediction>& predictions) {
     row.set("predicted_seconds", prediction.predicted_seconds);
     row.set("relative_error", prediction.relative_error());
     if (!prediction.error.empty()) row.set("error", prediction.error);
+    if (prediction.interval) {
+      row.set("interval_seconds", Value::Array{prediction.interval->low, prediction.interval->high});
+      row.set("inside", prediction.interval->contains(prediction.measurement.measured_seconds));
+    }
     Value shares{Value::Object{}};
     for (const auto& [state, share] : prediction.shares) shares.set(state, share);
     row.set("shares", std::move(shares));
@@ -146,6 +172,13 @@ Value validation_value(const std::vector<Prediction>& predictions) {
     ratios.push_back(std::move(row));
   }
   Value value{Value::Object{}};
+  if (const Coverage covered = coverage(predictions); covered.rows > 0) {
+    Value intervals{Value::Object{}};
+    intervals.set("rows", covered.rows);
+    intervals.set("inside", covered.inside);
+    intervals.set("median_width", covered.median_width);
+    value.set("intervals", std::move(intervals));
+  }
   value.set("rows", Value(std::move(rows)));
   value.set("statistics", Value(std::move(families)));
   value.set("ratios", Value(std::move(ratios)));

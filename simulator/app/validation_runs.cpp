@@ -4,6 +4,7 @@
 
 #include "simulator/app/process_pool.hpp"
 #include "simulator/app/simulate.hpp"
+#include "simulator/app/uncertainty.hpp"
 #include "simulator/app/validation.hpp"
 #include "simulator/config/json.hpp"
 #include "simulator/core/error.hpp"
@@ -62,6 +63,20 @@ std::vector<Prediction> predict(const std::vector<Measurement>& measurements, co
       [&](std::size_t row) { return to_json(predict_one(folder / predictions[row].measurement.scenario), -1); },
       [&](const ProcessResult& finished) { read_result(finished, predictions[finished.id]); });
   return predictions;
+}
+
+void add_intervals(std::vector<Prediction>& predictions, const std::filesystem::path& folder, std::size_t samples,
+                   int jobs) {
+  for (Prediction& prediction : predictions) {
+    if (!prediction.error.empty()) continue;
+    const Scenario scenario = load_scenario(folder / prediction.measurement.scenario);
+    const Uncertainty uncertainty =
+        sample_uncertainty(scenario, {.samples = samples, .seed = scenario.host.seed, .jobs = jobs});
+    const UncertainFigure* call = uncertainty.find("run_seconds");
+    if (call == nullptr) continue;
+    const double iterations = static_cast<double>(scenario.execution.device_iterations);
+    prediction.interval = {call->low / iterations, call->high / iterations};
+  }
 }
 
 }  // namespace podsim

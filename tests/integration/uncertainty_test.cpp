@@ -142,6 +142,28 @@ TEST_F(UncertaintyProgram, TextNamesTheParameterAndTheTraceHasTheSamples) {
   EXPECT_THAT(contents(), Not(HasSubstr("figure_quantile")));
 }
 
+// Keras' call costs 2.8 ms, inferred 2 to 3.5 ms. An update is 3 slots of 1 ms to fill 4 stages, 8 of 3.5 ms, and 3 of
+// 2.5 ms to drain them: 38.5 ms, so 40.5 to 42 ms with the call.
+TEST_F(UncertaintyProgram, ValidationCountsMeasuredTimesInsideTheIntervals) {
+  std::string scenario = testing::contents_of(folder_.file("s.json"));
+  const std::string given = R"("host": {"call_overhead_seconds": 0})";
+  scenario.replace(scenario.find(given), given.size(), R"("host": {"framework": "keras", "data": "synthetic"})");
+  std::ofstream(folder_.file("keras.json")) << scenario;
+  std::ofstream(folder_.file("m.csv")) << "id,family,scenario,weight_update_ms\n"
+                                          "inside,f,keras.json,41.5\noutside,f,keras.json,60\n";
+  const Finished finished = podsim({"validate", "m.csv", "--uncertainty", "30", "--json"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const auto json = nlohmann::json::parse(finished.out);
+  EXPECT_EQ(json["intervals"]["rows"], 2);
+  EXPECT_EQ(json["intervals"]["inside"], 1);
+  const double compute = 3 * 0.001 + 8 * 0.0035 + 3 * 0.0025;
+  const auto& interval = json["rows"][0]["interval_seconds"];
+  EXPECT_NEAR(interval[0].get<double>(), compute + 0.002 + 0.1 * 0.0008, 1e-12);  // 5%: a tenth of the lower half
+  EXPECT_NEAR(interval[1].get<double>(), compute + 0.0028 + 0.9 * 0.0007, 1e-12);
+  EXPECT_EQ(json["rows"][0]["inside"], true);
+  EXPECT_EQ(json["rows"][1]["inside"], false);
+}
+
 TEST_F(UncertaintyProgram, Mistakes) {
   const auto complaint = [this](const std::vector<std::string>& arguments) {
     const Finished finished = podsim(arguments);
@@ -155,7 +177,7 @@ TEST_F(UncertaintyProgram, Mistakes) {
   EXPECT_THAT(complaint({"run", "s.json", "--uncertainty", "19"}),
               HasSubstr("--uncertainty: expected a number of samples from 20 to 100000, found \"19\""));
   EXPECT_THAT(complaint({"run", "--uncertainty", "s.json", "--json"}),
-              HasSubstr("found \"s.json\"; SCENARIO goes before it"));
+              HasSubstr("found \"s.json\"; the file goes before it"));
   EXPECT_THAT(complaint({"run", "s.json", "--uncertainty", "--set", "replication_factor=64"}), HasSubstr("IPUs"));
 }
 

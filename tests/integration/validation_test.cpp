@@ -6,8 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "simulator/app/csv.hpp"
 #include "simulator/app/data_folder.hpp"
 #include "simulator/app/process_pool.hpp"
+#include "simulator/config/json.hpp"
 
 namespace podsim {
 namespace {
@@ -34,6 +36,19 @@ TEST(Validation, ErrorsDoNotGrow) {
       if (family.name == name) {
         EXPECT_LE(family.worst, bound) << name;
       }
+    }
+  }
+}
+
+TEST(Validation, ScenariosSayWhereTheirRowIsFromAndWhatIsInferred) {
+  const std::filesystem::path folder = scenarios_folder() / "validation";
+  const CsvTable table = read_csv(folder / "measurements.csv");
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    const Value scenario = read_json(folder / table.cell(row, "scenario"));
+    const std::string& description = scenario.at("description").text();
+    for (const std::string& part :
+         {"Source: " + table.cell(row, "source"), std::string(" Inferred: "), std::string(" Chosen here: ")}) {
+      EXPECT_NE(description.find(part), std::string::npos) << table.cell(row, "id") << ": " << part;
     }
   }
 }

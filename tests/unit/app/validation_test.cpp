@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Prediction row(const std::string& id, const std::string& family, double measured, double predicted) {
   Prediction prediction;
@@ -48,6 +49,28 @@ TEST(Validation, ErrorsOfAFamilyAreMedianAndWorst) {
   EXPECT_EQ(errors[2].name, "all");
   EXPECT_EQ(errors[2].rows, 4);
   EXPECT_NEAR(errors[2].median, 0.15, 1e-12);
+}
+
+// Widths 0.4, 0.2 and 0.5 of the predictions; the second measured time is below its interval, the last has none.
+TEST(Validation, CoverageCountsMeasuredTimesInsideTheirIntervals) {
+  std::vector<Prediction> rows = {row("a", "f", 1, 1), row("b", "f", 0.8, 1), row("c", "g", 3, 2), row("d", "g", 1, 1)};
+  EXPECT_EQ(coverage(rows).rows, 0);
+  EXPECT_THAT(validation_text(rows), Not(HasSubstr("5% to 95%")));
+  EXPECT_EQ(validation_value(rows).find("intervals"), nullptr);
+  rows[0].interval = {0.8, 1.2};
+  rows[1].interval = {0.9, 1.1};
+  rows[2].interval = {2, 3};
+  const Coverage covered = coverage(rows);
+  EXPECT_EQ(covered.rows, 3);
+  EXPECT_EQ(covered.inside, 2);
+  EXPECT_NEAR(covered.median_width, 0.4, 1e-12);
+  EXPECT_THAT(validation_text(rows), HasSubstr("2 of 3 measured times lie between 5% and 95% of their samples (median "
+                                               "width 40%)"));
+  const Value value = validation_value(rows);
+  EXPECT_EQ(value.at("intervals").at("inside").integer(), 2);
+  EXPECT_EQ(value.at("rows").array()[1].at("inside").boolean(), false);
+  EXPECT_EQ(value.at("rows").array()[2].at("interval_seconds").array()[1].number(), 3);
+  EXPECT_EQ(value.at("rows").array()[3].find("inside"), nullptr);
 }
 
 TEST(Validation, RatiosAreAgainstTheFirstRowOfAFamily) {

@@ -15,6 +15,7 @@ namespace {
 using testing::contents_of;
 using ::testing::HasSubstr;
 using testing::leave_out;
+using ::testing::Not;
 using testing::Pipeline;
 using testing::SampleContent;
 using testing::TemporaryFolder;
@@ -189,6 +190,67 @@ TEST_F(Sweeps, MistakesAreOneLine) {
   expect_complaint(tool + sweep_ + picture + " --metrics speed", "metric speed: use throughput");
   expect_complaint(tool + sweep_ + picture + " --where pipeline_depth=3", "no such point");
   expect_complaint(tool + sweep_ + picture + " --x speed", "the varied parameters are");
+}
+
+// What `podsim validate --json` prints, as far as the picture needs it.
+class Validations : public Readers {
+ protected:
+  Validations() {
+    write(R"({"rows": [)"
+          R"({"id": "near-row", "family": "ResNet", "measured_seconds": 1, "predicted_seconds": 1.05,)"
+          R"( "relative_error": 0.05, "interval_seconds": [0.9, 1.2], "inside": true},)"
+          R"({"id": "far-row", "family": "ResNet", "measured_seconds": 0.01, "predicted_seconds": 0.02,)"
+          R"( "relative_error": 1},)"
+          R"({"id": "other-row", "family": "BERT", "measured_seconds": 30, "predicted_seconds": 29,)"
+          R"( "relative_error": -0.033},)"
+          R"({"id": "failed-row", "family": "ViT", "measured_seconds": 3, "predicted_seconds": 0,)"
+          R"( "relative_error": -1, "error": "out of memory"}]})");
+  }
+  void write(const std::string& json) { std::ofstream(validation_) << json; }
+
+  std::string validation_ = folder_.file("validation.json");
+  std::string tool_ = kTools + "/plot_validation.py ";
+};
+
+TEST_F(Validations, PicturesNameFamiliesRowsFarOffAndThoseWithoutAPrediction) {
+  const std::string picture = folder_.file("validation.svg");
+  expect_success(tool_ + validation_ + " -o " + picture);
+  const std::string svg = contents_of(picture);  // texts stand in comments beside their outlines
+  for (const char* text : {"3 measured systems, 1 without a prediction", "ResNet", "BERT", "far-row", "± 10 %"}) {
+    EXPECT_THAT(svg, HasSubstr(text));
+  }
+  for (const char* text : {"near-row", "other-row", "failed-row", "ViT"}) EXPECT_THAT(svg, Not(HasSubstr(text)));
+}
+
+TEST_F(Validations, PicturesAreTheSameFromStandardInput) {
+  const std::string first = folder_.file("first.png"), second = folder_.file("second.png");
+  expect_success(tool_ + validation_ + " -o " + first);
+  expect_success(tool_ + "- -o " + second + " < " + validation_);
+  EXPECT_EQ(contents_of(first).substr(1, 3), "PNG");
+  EXPECT_TRUE(contents_of(first) == contents_of(second));
+}
+
+TEST_F(Validations, IntervalsAreDrawn) {
+  const std::string with = folder_.file("with.png"), without = folder_.file("without.png");
+  expect_success(tool_ + validation_ + " -o " + with);
+  std::string json = contents_of(validation_);
+  const std::string interval = R"( "interval_seconds": [0.9, 1.2],)";
+  json.erase(json.find(interval), interval.size());
+  write(json);
+  expect_success(tool_ + validation_ + " -o " + without);
+  EXPECT_FALSE(contents_of(with) == contents_of(without));
+}
+
+TEST_F(Validations, MistakesAreOneLine) {
+  const std::string picture = " -o " + folder_.file("x.png");
+  expect_complaint(tool_ + folder_.file("absent.json") + picture, "no such file; `podsim validate --json >");
+  expect_complaint(tool_ + trace_ + picture, "is not the output of `podsim validate --json`");
+  expect_complaint(tool_ + validation_ + " -o x.gif", "must end in .png, .svg, .pdf");
+  write(R"({"families": []})");
+  expect_complaint(tool_ + validation_ + picture, "is not the output of `podsim validate --json`");
+  write(R"({"rows": []})");
+  expect_complaint(tool_ + validation_ + picture, "none of the rows has a prediction");
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("x.png")));
 }
 
 }  // namespace
