@@ -37,15 +37,14 @@ class Memory:
         if "bytes" not in group:
             raise pt.UserError(f"{trace.path}: holds no memory (its scenario uses no chip model)")
         self.bytes = group["bytes"][:]
-        self.categories = [str(name, "utf-8") if isinstance(name, bytes) else str(name)
-                           for name in group["category"][:]]
+        self.categories = pt.texts(group["category"])
         self.always_live = group["always_live"][:].astype(bool)
         self.limit = group["limit"][:]
         self.peak = group["peak_tile_bytes"][:]
         self.always_live_bytes = group["always_live_bytes"][:]
         self.step_ipu = group["step_ipu"][:]
         self.step_bytes = group["step_bytes"][:]
-        self.step_names = [str(name, "utf-8") if isinstance(name, bytes) else str(name) for name in group["step_name"][:]]
+        self.step_names = pt.texts(group["step_name"])
         self.ipus = self.bytes.shape[0]
 
     def present(self):

@@ -32,24 +32,20 @@ def arguments():
     return parser.parse_args()
 
 
-def texts(column):
-    return [str(name, "utf-8") if isinstance(name, bytes) else str(name) for name in column]
-
-
 def state_shares(trace, ipus):
     """(bin centres, states, shares as bins x states), mean over the IPUs."""
     group = trace.file["utilization"]
     share = group["share"][:]
     if share.size == 0:
         raise pt.UserError(f"{trace.path}: holds no utilisation over time")
-    states = texts(group["state"][:])
+    states = pt.texts(group["state"])
     return group["time"][:], states, share[:, ipus, :].mean(axis=1)
 
 
 def ipu_shares(trace, ipus):
     """(states, shares as IPUs x states)."""
     group = trace.file["summary"]
-    states = texts(group["state"][:])
+    states = pt.texts(group["state"])
     return states, group["ipu_state_seconds"][:][ipus] / trace.makespan
 
 
@@ -63,7 +59,7 @@ class TileWork:
         wanted = [names.index(work)] if work else [names.index("forward"), names.index("backward")]
         chosen = (group["use_ipu"][:] == ipu) & np.isin(group["use_state"][:], wanted)
         if operator:
-            holds = [number for number, name in enumerate(texts(group["operator"][:])) if operator in name]
+            holds = [number for number, name in enumerate(pt.texts(group["operator"])) if operator in name]
             chosen &= np.isin(group["use_operator"][:], holds)
         supersteps, counts = group["use_superstep"][:][chosen], group["use_count"][:][chosen]
         compute = group["compute_cycles"][:].astype(float)
@@ -76,7 +72,7 @@ class TileWork:
         if total > 0:
             cycles = np.zeros((len(group["operator"]), len(duration)))
             np.add.at(cycles, (group["use_operator"][:][chosen], supersteps), counts * duration[supersteps])
-            operators, phases = texts(group["operator"][:]), texts(group["phase"][:])
+            operators, phases = pt.texts(group["operator"]), pt.texts(group["phase"])
             passes = [str(name) for name in group["pass"].attrs["names"]]
             kinds = group["pass"][:]
             longest = np.argsort(-cycles, axis=None, kind="stable")[:LONGEST]

@@ -46,6 +46,7 @@ STATE_STYLES = {
     "host_input_stall": ("host input stall", "#ff7043", "xx"),
     "host_output_stall": ("host output stall", "#ffab91", "xx"),
     "host_call": ("host call", "#787878", ""),
+    "second_graph": ("second graph", "#455a64", ".."),
     "sync": ("sync", "#b0bec5", ""),
     "imbalance": ("imbalance", "#f0e9b0", ""),
     "ramp_up": ("ramp-up", "#e4e4e4", "//"),
@@ -134,9 +135,26 @@ class Trace:
 
     def intervals(self, ipu, start=0.0, end=math.inf):
         """Columns (state, stage, micro_batch, start, end) of an IPU within [start, end), repeats expanded."""
-        np = self._np
-        first, last = np.searchsorted(self._columns["ipu"], [ipu, ipu + 1])
+        first, last = self._np.searchsorted(self._columns["ipu"], [ipu, ipu + 1])
         rows = {name: column[first:last] for name, column in self._columns.items() if name != "ipu"}
+        return self._expanded(rows, start, end)
+
+    def queue(self, replica, stream, start=0.0, end=math.inf):
+        """Columns (start, end, depth) of a host stream's ring buffer within [start, end), repeats expanded."""
+        np = self._np
+        group = self.file["host"]
+        chosen = (group["queue_replica"][:] == replica) & (group["queue_stream"][:] == stream)
+        times, depths = group["queue_time"][:][chosen], group["queue_depth"][:][chosen]
+        order = np.argsort(times, kind="stable")
+        edges = np.concatenate([[0.0], times[order], [self.makespan]])
+        none = np.full(len(edges) - 1, -1)
+        rows = {"state": np.concatenate([[0], depths[order]]), "stage": none, "micro_batch": none,
+                "start": edges[:-1], "end": edges[1:]}
+        rows = self._expanded(rows, start, end)
+        return {"start": rows["start"], "end": rows["end"], "depth": rows["state"]}
+
+    def _expanded(self, rows, start, end):
+        np = self._np
         pieces = []
         self._collect(rows, start, min(end, self.makespan), 0.0, 0, pieces)
         if not pieces:
@@ -197,6 +215,11 @@ class Trace:
 
     def states_of(self, rows):
         return [self.state_names[number] for number in rows["state"]]
+
+
+def texts(column):
+    """A column or an axis of names as strings."""
+    return [str(name, "utf-8") if isinstance(name, bytes) else str(name) for name in column[:]]
 
 
 def time_unit(seconds):

@@ -123,6 +123,7 @@ Trace Simulation::collect() {
   trace.run_ends = interpreter_.run_ends().times();
   trace.links = link_uses();
   trace.queues = std::move(streams_.samples());
+  for (const HostStream& stream : program_.streams) trace.streams.push_back(stream.name);
   const TraceClock clock(skips);
   for (QueueSample& sample : trace.queues) sample.time = clock(sample.time);
   trace.amp_flops = interpreter_.amp_flops();

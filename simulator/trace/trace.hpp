@@ -53,8 +53,9 @@ struct Trace {
   std::vector<double> run_ends;         // … and host call 0, 1, …
   std::vector<LinkUse> links;           // only those that carried something
   std::vector<QueueSample> queues;
-  double amp_flops = 0;         // executed by all IPUs
-  std::int64_t activities = 0;  // simulated ones (sleeps, waits, flows)
+  std::vector<std::string> streams;  // names of the program's host streams, as QueueSample counts them
+  double amp_flops = 0;              // executed by all IPUs
+  std::int64_t activities = 0;       // simulated ones (sleeps, waits, flows)
 };
 
 }  // namespace podsim

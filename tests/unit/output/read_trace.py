@@ -18,7 +18,7 @@ with h5py.File(PATH) as file:
     assert not lacking, lacking
     intervals = file["intervals"]
     names = intervals["state"].attrs["names"]
-    assert intervals["state"].dtype == numpy.uint8 and len(names) == 15 and names[0] == "forward"
+    assert intervals["state"].dtype == numpy.uint8 and len(names) == 16 and names[0] == "forward"
     assert intervals["start"].attrs["units"] == "s"
     makespan = intervals.attrs["makespan_seconds"]
 

@@ -124,6 +124,7 @@ struct SampleContent {
   explicit SampleContent(const Pipeline& pipeline = sample_pipeline()) : trace(record(pipeline)) {
     trace.links = {{"ipu0->ipu1", "ipu-link", 4e6, 64e9}, {"nic0->gw0", "nic", 9e6, 12.5e9}};
     trace.queues = {{0, 0, 0.001, 1}, {0, 0, 0.002, 2}, {0, 0, 0.004, 1}};
+    trace.streams = {"images"};
     summary = summarize(trace, program_of(pipeline));
     summary.name = "sample";
     summary.version = "0.1.0";

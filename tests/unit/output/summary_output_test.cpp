@@ -35,7 +35,7 @@ TEST(SummaryJson, HasTheNamesOfTheInterfaceInOrder) {
   EXPECT_THAT(keys_of(json["state_seconds"]),
               ElementsAre("forward", "backward", "recompute", "exchange", "all_reduce", "weight_update",
                           "remote_memory", "host_input_stall", "host_transfer", "host_call", "ramp_up", "ramp_down",
-                          "imbalance", "sync", "host_output_stall"));
+                          "imbalance", "sync", "host_output_stall", "second_graph"));
   ASSERT_EQ(json["ipus"].size(), 8U);
   EXPECT_THAT(keys_of(json["ipus"][0]), ElementsAre("ipu", "stages", "state_seconds", "stash_micro_batches", "memory"));
   EXPECT_EQ(json["ipus"][5]["stages"], nlohmann::ordered_json::array({1}));

@@ -121,6 +121,9 @@ TEST_F(Readers, OtherPictures) {
   expect_picture("plot_utilization.py", "--part tiles --pass backward --ipus 0,3");
   expect_picture("plot_utilization.py", "--part tiles --operator 'layer 1'");
   expect_picture("plot_utilization.py", "", ".html");
+  expect_picture("plot_host.py", "");
+  expect_picture("plot_host.py", "--part queues --replicas 0 --from 0 --to 0.003", ".svg");
+  expect_picture("plot_host.py", "--part totals --ipus 0,3");
   expect_picture("plot_memory.py", "");
   expect_picture("plot_memory.py", "--part liveness --ipus 1-2");
 }
@@ -151,6 +154,25 @@ TEST_F(Readers, TracesWithoutAChipHaveNoTilesAndMemory) {
   const std::string picture = " -o " + folder_.file("x.png");
   expect_complaint(kTools + "/plot_utilization.py " + trace_ + picture + " --part tiles", "holds no tiles");
   expect_complaint(kTools + "/plot_memory.py " + trace_ + picture, "holds no memory");
+}
+
+TEST_F(Readers, TheHostsPlotSaysWhatATraceLacks) {
+  const std::string tool = kTools + "/plot_host.py ", picture = " -o " + folder_.file("x.png");
+  expect_complaint(tool + trace_ + picture + " --from 2 --to 1", "give 0 <= from < to");
+  expect_complaint(tool + trace_ + picture + " --from 99 --to 100", "the trace ends at");
+  expect_complaint(tool + trace_ + picture + " --replicas 7", "--replicas 7: there are 0 to 1");
+  sample_.trace.queues.clear();
+  write_trace(trace_, sample_.content());
+  expect_picture("plot_host.py", "");
+  expect_complaint(tool + trace_ + picture + " --part queues", "holds no queues (synthetic data)");
+}
+
+// Depths at the edges of what was left out are those of the repeated window.
+TEST_F(Readers, ToolsExpandQueues) {
+  sample_.trace.queues = {{0, 0, 0.001, 1}, {0, 0, 0.002, 2}, {0, 0, 0.003, 1}, {0, 0, 0.009, 2}};
+  sample_.trace.repeats = {{0.003, 0.002, 3, 0}};  // [0.001, 0.003) happens three more times
+  write_trace(trace_, sample_.content());
+  expect_success(kHere + "/queue_expansion.py " + kTools + " " + trace_);
 }
 
 class Sweeps : public Readers {
