@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "simulator/core/format.hpp"
 
@@ -67,9 +68,33 @@ std::vector<OperatorRow> operator_rows(const Compilation& compilation) {
   return rows;
 }
 
+// Activations of a micro-batch that the stage sends to other IPUs; as many gradients come back in training.
+double sent_bytes(const Program& program, int stage) {
+  double bytes = 0;
+  for (const Transfer& transfer : program.transfers) {
+    if (transfer.from_stage == stage && !transfer.gradient) bytes += transfer.bytes;
+  }
+  return bytes;
+}
+
+// What a slot waits for: the IPU with the longest passes, against the mean of all.
+std::string balance_line(const Compilation& compilation) {
+  std::vector<double> seconds(static_cast<std::size_t>(compilation.model.ipus_per_replica), 0.0);
+  for (const Stage& stage : compilation.model.stages) {
+    for (const Pass pass : {Pass::Forward, Pass::Recompute, Pass::Backward}) {
+      seconds[static_cast<std::size_t>(stage.ipu)] += seconds_of(compilation.program, stage.index, pass);
+    }
+  }
+  const double mean = std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size());
+  if (seconds.size() == 1 || !(mean > 0)) return {};
+  const auto slowest = std::max_element(seconds.begin(), seconds.end());
+  return fmt::format("balance: the passes of IPU {} take longest, {} more than the mean of the IPUs\n",
+                     slowest - seconds.begin(), format_share(*slowest / mean - 1));
+}
+
 std::string stage_table(const Compilation& compilation) {
-  std::string text = fmt::format("{:>5} {:>4} {:>12} {:>12} {:>12} {:>12} {:>14} {:>6}  {}\n", "stage", "IPU",
-                                 "forward", "recompute", "backward", "update", "weights", "live", "blocks");
+  std::string text = fmt::format("{:>5} {:>4} {:>12} {:>12} {:>12} {:>12} {:>12} {:>14} {:>6}  {}\n", "stage", "IPU",
+                                 "forward", "recompute", "backward", "update", "sends", "weights", "live", "blocks");
   for (const Stage& stage : compilation.model.stages) {
     const int last = stage.ipu + compilation.model.ipus_per_stage - 1;
     text += fmt::format("{:>5} {:>4}", stage.index,
@@ -79,10 +104,11 @@ std::string stage_table(const Compilation& compilation) {
     }
     std::string blocks = stage.blocks.empty() ? "" : stage.blocks.front();
     if (stage.blocks.size() > 1) blocks += " … " + stage.blocks.back();
-    text += fmt::format(" {:>14} {:>6}  {}\n", format_bytes(compilation.model.weight_bytes(stage.index)),
+    text += fmt::format(" {:>12} {:>14} {:>6}  {}\n", format_bytes(sent_bytes(compilation.program, stage.index)),
+                        format_bytes(compilation.model.weight_bytes(stage.index)),
                         compilation.live_micro_batches[static_cast<std::size_t>(stage.index)], blocks);
   }
-  return text;
+  return text + balance_line(compilation);
 }
 
 std::string collectives_text(const std::vector<StageCollective>& collectives) {
@@ -250,6 +276,7 @@ Value plan_value(const Scenario& scenario, const Compilation& compilation, bool 
       if (code.stage == stage.index) row.set(std::string(name_of(code.pass)) + "_seconds", code.seconds);
     }
     row.set("weight_bytes", compilation.model.weight_bytes(stage.index));
+    row.set("sent_bytes", sent_bytes(compilation.program, stage.index));
     row.set("live_micro_batches", compilation.live_micro_batches[static_cast<std::size_t>(stage.index)]);
     row.set("stash_bytes", stage.stash_bytes);
     stages.push_back(std::move(row));
