@@ -19,8 +19,9 @@ namespace {
 constexpr double kLargestCount = 65536;
 
 // Parameters that are not about links, so that they matter in a topology whose links are in its file, too.
-constexpr std::array<std::string_view, 4> kOtherParameters = {"exchange_fixed_seconds", "collective_step_fixed_seconds",
-                                                              "host_sync_seconds", "host_cores"};
+constexpr std::array<std::string_view, 6> kOtherParameters = {"exchange_fixed_seconds", "collective_step_fixed_seconds",
+                                                              "host_sync_seconds",      "host_cores",
+                                                              "host_numa_nodes",        "numa_remote_slowdown"};
 
 const std::map<std::string, VertexKind>& vertex_kinds() {
   static const std::map<std::string, VertexKind> kinds = [] {

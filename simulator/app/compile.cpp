@@ -236,6 +236,24 @@ Execution execution_of(const Scenario& scenario, const StagedModel& model) {
   return execution;
 }
 
+// The other executable, and what it takes to switch to it and back; a copy of this one where it is not given.
+void add_second_graph(Compilation& compilation, const Scenario& scenario, const DataFolder& data) {
+  HostPlan& host = compilation.program.host;
+  if (scenario.second_graph == nullptr) {
+    if (host.switch_every > 0) host.switch_seconds = switch_seconds(scenario, compilation, scenario, compilation);
+    return;
+  }
+  const Scenario& other = *scenario.second_graph;
+  try {
+    compilation.second_graph = std::make_shared<Compilation>(compile(other, data));
+  } catch (const UserError& error) {
+    throw UserError(error.where(), "second graph: " + error.problem(), error.remedy());
+  }
+  if (host.switch_every == 0) host.switch_every = compilation.program.execution.runs / scenario.epochs;
+  host.switch_seconds = switch_seconds(scenario, compilation, other, *compilation.second_graph) +
+                        switch_seconds(other, *compilation.second_graph, scenario, compilation);
+}
+
 }  // namespace
 
 int shards_of(const VariableLocation& location, int replicas) {
@@ -272,7 +290,7 @@ Compilation compile(const Scenario& scenario, const DataFolder& data, System sys
   Program program = scenario.schedule->emit(model, execution_of(scenario, model), scenario.schedule_options);
   place_as_emitted(model, program);
   Compilation compilation{std::move(system.topology), std::move(model), std::move(program), {}, {}, {}, {}, {}, 0,
-                          scenario.warnings};
+                          scenario.warnings,          nullptr};
   check(compilation.program);
   require_ipus(scenario, compilation);
   warn_of_unused_options(compilation, scenario);
@@ -283,15 +301,14 @@ Compilation compile(const Scenario& scenario, const DataFolder& data, System sys
   compilation.io_tiles_needed = io_tiles_needed(scenario, compilation.model, system.chip);
   if (compilation.model.profiled) {
     profiled_codes(compilation);
-    compilation.program.host.switch_seconds = switch_seconds(scenario, compilation);
-    return compilation;
+  } else {
+    lower_stages(compilation, scenario, system.chip);
+    for (int ipu = 0; ipu < compilation.model.ipus_per_replica; ++ipu) {
+      compilation.memory.push_back(account_memory(*compilation.lowerings[static_cast<std::size_t>(ipu)],
+                                                  memory_request(scenario, compilation, ipu)));
+    }
   }
-  lower_stages(compilation, scenario, system.chip);
-  for (int ipu = 0; ipu < compilation.model.ipus_per_replica; ++ipu) {
-    compilation.memory.push_back(account_memory(*compilation.lowerings[static_cast<std::size_t>(ipu)],
-                                                memory_request(scenario, compilation, ipu)));
-  }
-  compilation.program.host.switch_seconds = switch_seconds(scenario, compilation);
+  add_second_graph(compilation, scenario, data);
   return compilation;
 }
 

@@ -33,6 +33,8 @@ struct Compilation {
   std::vector<int> io_tiles_needed;                  // per IPU of a replica: for its data of a micro-batch
   std::int64_t parameters = 0;                       // of the model, tied ones once
   std::vector<std::string> warnings;
+  std::shared_ptr<Compilation> second_graph;  // null: none, or a copy of this one
+  double second_graph_throughput = 0;         // samples/s, once simulated
 };
 
 // UserError where the scenario cannot run: too few IPUs (both numbers), a split that does not add up, … Running out

@@ -71,6 +71,7 @@ void require_fit(Compilation& compilation, const Scenario& scenario) {
     if (!scenario.allow_out_of_memory) throw UserError(scenario.file, problem, advice(scenario));
     compilation.warnings.push_back(problem);
   }
+  if (compilation.second_graph != nullptr) require_fit(*compilation.second_graph, *scenario.second_graph);
 }
 
 }  // namespace podsim

@@ -56,6 +56,8 @@ HostPlan host_plan(const Scenario& scenario, const Compilation& compilation, con
       options.has("callback_seconds") ? options.number("callback_seconds") : system.get("host_sync_seconds");
   plan.cores_per_host = options.has("cores_per_host") ? static_cast<int>(options.integer("cores_per_host"))
                                                       : static_cast<int>(system.get("host_cores"));
+  plan.numa_nodes_per_host = static_cast<int>(system.get("host_numa_nodes"));
+  plan.numa_remote_slowdown = system.get("numa_remote_slowdown");
   return plan;
 }
 

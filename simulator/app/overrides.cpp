@@ -22,7 +22,7 @@ std::vector<std::string> names_of(const std::vector<Option>& options) {
 
 std::vector<Override> parse_overrides(const std::string& text) { return split_assignments(text, "--set " + text); }
 
-std::string full_path(const std::string& key) {
+std::string full_path(const std::string& key, const std::string& where) {
   const std::string first = key.substr(0, key.find('.'));
   const std::vector<std::string> top = names_of(scenario_options());
   if (std::find(top.begin(), top.end(), first) != top.end()) return key;
@@ -33,7 +33,7 @@ std::string full_path(const std::string& key) {
   known.emplace_back("pipeline_depth");
   const std::string near = nearest_name(first, known);
   throw UserError(
-      "--set " + key, "unknown key \"" + first + "\"",
+      where.empty() ? "--set " + key : where, "unknown key \"" + first + "\"",
       near.empty() ? "give the dotted path of a scenario value, e.g. system.pod" : "did you mean " + near + "?");
 }
 

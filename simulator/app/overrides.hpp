@@ -17,7 +17,8 @@ using Override = std::pair<std::string, std::string>;
 [[nodiscard]] std::vector<Override> parse_overrides(const std::string& text);
 
 // The full path of a key: IPUConfig keys and pipeline_depth may stand without their prefix.
-[[nodiscard]] std::string full_path(const std::string& key);
+// `where` is for messages; empty: --set KEY.
+[[nodiscard]] std::string full_path(const std::string& key, const std::string& where = {});
 
 // Sets each value in the tree. UserError for a key whose first part is no key of a scenario (with the nearest one).
 void apply_overrides(Value& source, const std::vector<Override>& overrides);

@@ -8,6 +8,7 @@
 #include "simulator/app/overrides.hpp"
 #include "simulator/app/scenario_host.hpp"
 #include "simulator/app/scenario_options.hpp"
+#include "simulator/app/second_graph.hpp"
 #include "simulator/config/json.hpp"
 #include "simulator/config/text_file.hpp"
 #include "simulator/core/error.hpp"
@@ -363,6 +364,7 @@ Scenario read_scenario(Value source, const fs::path& folder) {
   read_io_overlap(scenario, execution);
   read_runs(scenario, top);
   scenario.allow_out_of_memory = top.boolean("allow_out_of_memory");
+  read_second_graph(scenario, folder);
   return scenario;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,7 +48,8 @@ struct Scenario {
   std::int64_t dataset_samples = 0;  // above 0: epochs of it instead of a number of runs
   std::int64_t epochs = 1;
   IpuConfig ipu_config;
-  std::vector<std::string> warnings;  // legal, but not what it seems (shown with the summary)
+  std::shared_ptr<const Scenario> second_graph;  // null: none, or a copy of this one
+  std::vector<std::string> warnings;             // legal, but not what it seems (shown with the summary)
 };
 
 // Reads a scenario file, applies overrides, checks every key. UserErrors name the file and the JSON pointer.

@@ -23,6 +23,7 @@ constexpr const char* kRealDataKeys[] = {"prefetch_depth",
                                          "input_type",
                                          "workers",
                                          "cores_per_host",
+                                         "numa_aware",
                                          "callback_seconds",
                                          "preprocess_seconds_per_sample",
                                          "preprocess_distribution",
@@ -61,6 +62,21 @@ void read_preprocessing_place(Scenario& scenario, const Options& options) {
                                                  : kNormalization;
 }
 
+// Options of the workers mean nothing where they have nothing to do.
+void require_workers(Scenario& scenario, const Value& value) {
+  if (scenario.host.synthetic || scenario.host.preprocess_seconds_per_sample > 0 || !value.is_object()) return;
+  const Value* numa = value.find("numa_aware");
+  if (numa != nullptr && scenario.host.numa_aware) {
+    throw UserError(numa->where(), "numa_aware binds workers that prepare samples, and preparing takes no time",
+                    "set preprocess_seconds_per_sample, or leave the key out");
+  }
+  for (const char* key : {"workers", "cores_per_host"}) {
+    if (!value.contains(key)) continue;
+    scenario.warnings.push_back(
+        std::string(key) + " has no effect: preparing a sample takes no time (host.preprocess_seconds_per_sample)");
+  }
+}
+
 }  // namespace
 
 void read_host(Scenario& scenario, const Value& value) {
@@ -91,8 +107,10 @@ void read_host(Scenario& scenario, const Value& value) {
                     "give both, or neither");
   }
   host.asynchronous = options.boolean("asynchronous");
+  host.numa_aware = options.boolean("numa_aware");
   host.switch_every = options.integer("second_graph_every");
   read_preprocessing_place(scenario, options);
+  require_workers(scenario, value);
   host.seed = static_cast<std::uint64_t>(scenario.ipu_config.seed.value_or(0));
   scenario.lowering.io_tiles = static_cast<int>(options.integer("io_tiles"));
   scenario.workload_request.synthetic_data = host.synthetic;

@@ -143,15 +143,25 @@ std::vector<Option> host_options() {
       count("prefetch_depth", 1, 0, 1024, "Micro-batches buffered ahead per stream and replica."),
       count("io_tiles", 0, 0, 1024, "Tiles set aside for host IO; compute loses them."),
       choice("input_type", "auto", {"auto", "fp32", "fp16", "int8"}, "Type of transferred samples; auto: the model's."),
-      count("second_graph_every", 0, 0, kMany,
-            "Host calls after which another executable of the same size is switched in (another batch shape, for "
-            "example): code up, weights down and up; 0: one graph."),
+      count(
+          "second_graph_every", 0, 0, kMany,
+          "Host calls between which a second graph has the IPUs: its code up, weights down and up, its own host calls, "
+          "and back; 0: one graph (with second_graph and dataset_samples: an epoch's)."),
+      object("second_graph",
+             "What is different in the second graph, as paths and values: {\"workload.mode\": \"inference\", "
+             "\"workload.micro_batch_size\": 8}; without it, it is of the first one's size and only switched in."),
+      count("second_graph_calls", {}, 1, kMany, "Host calls of the second graph each time; default 1."),
       number("call_overhead_seconds", {}, 0, kLong,
              "Overhead of a host call; default: the framework's, with its serial handling of the call's real inputs."),
       number("callback_seconds", {}, 0, kLong, "Answer time of the host to a stream request; default: the pod's."),
       count("workers", 1, 1, 65536, "Threads of an instance that prepare samples."),
       count("cores_per_host", {}, 1, 65536, "Cores of a host, shared by its instances; default: the pod's server."),
-      number("preprocess_seconds_per_sample", 0, 0, kLong, "Time of one thread to prepare one sample."),
+      boolean(
+          "numa_aware", false,
+          "Bind each instance's workers and memory to its share of the host's NUMA nodes (poprun --numa-aware): it has "
+          "those nodes' cores only, and does without accesses to the others (host_numa_nodes, numa_remote_slowdown)."),
+      number("preprocess_seconds_per_sample", 0, 0, kLong,
+             "Time of one thread to prepare one sample, in a process that is not bound to NUMA nodes."),
       choice("preprocess_distribution", "fixed", {"fixed", "normal", "log_normal", "exponential"},
              "Distribution of the preparation time."),
       number("preprocess_deviation_seconds", 0, 0, kLong, "Standard deviation (normal, log_normal)."),

@@ -1,6 +1,7 @@
 // The whole program in ten lines: compile, run, summarise.
 #include "simulator/app/simulate.hpp"
 
+#include "simulator/app/second_graph.hpp"
 #include "simulator/app/startup.hpp"
 #include "simulator/app/summary_memory.hpp"
 
@@ -13,6 +14,7 @@ Simulation simulate(const Scenario& scenario, const DataFolder& data, const RunS
 Simulation simulate(Compilation compilation, const Scenario& scenario, const DataFolder& data,
                     const RunSettings& settings) {
   require_fit(compilation, scenario);
+  run_second_graph(compilation, settings);
   Trace trace = run(compilation.topology, compilation.program, settings);
   Summary summary = summarize(trace, compilation.program);
   complete(summary, scenario, compilation);

@@ -103,15 +103,23 @@ double transfer_seconds(const Compilation& compilation, const Image& image, bool
   return traffic.seconds();
 }
 
-// Passes of operators that are compiled: what the chip model has lowered.
-std::int64_t lowered_operators(const Compilation& compilation) {
-  std::int64_t count = 0;
-  for (const LoweredStage& stage : compilation.lowered) {
-    for (const auto* pass : {&stage.forward, &stage.backward_input, &stage.backward_weights, &stage.weight_update}) {
-      count += std::count_if(pass->begin(), pass->end(), [](const auto& lowered) { return lowered != nullptr; });
-    }
-  }
-  return count;
+// Code of the exchanges between tiles, which outlined operators share, over the IPUs of a replica.
+double exchange_code_bytes(const Compilation& compilation) {
+  double bytes = 0;
+  for (const MemoryReport& ipu : compilation.memory) bytes += ipu.total_bytes(MemoryCategory::InternalExchangeCode);
+  return bytes;
+}
+
+void add_executable(StartupSummary& summary, const Compilation& compilation, const ParameterSet& parameters,
+                    bool cached) {
+  summary.compile_seconds = summary.compile_seconds.value_or(0) + parameters.get("compile_seconds_base") +
+                            parameters.get("compile_seconds_per_exchange_byte") * exchange_code_bytes(compilation);
+  if (!cached) return;
+  double bytes = 0;
+  for (const double of_ipu : code_of(compilation).ipu) bytes += of_ipu;
+  summary.store_seconds =
+      summary.store_seconds.value_or(0) + bytes / parameters.get("executable_store_bytes_per_second");
+  summary.load_seconds = summary.load_seconds.value_or(0) + bytes / parameters.get("executable_load_bytes_per_second");
 }
 
 }  // namespace
@@ -120,27 +128,24 @@ StartupSummary startup(const Scenario& scenario, const Compilation& compilation,
   StartupSummary summary;
   summary.weight_upload_seconds = transfer_seconds(compilation, variables_of(scenario, compilation), true);
   if (compilation.memory.empty()) return summary;
-  const Image code = code_of(compilation);
-  summary.executable_upload_seconds = transfer_seconds(compilation, code, true);
+  summary.executable_upload_seconds = transfer_seconds(compilation, code_of(compilation), true);
   const ParameterSet parameters(data.load("software/frameworks"));
-  const double graphs = scenario.host.switch_every > 0 ? 2 : 1;
-  if (scenario.ipu_config.executable_cache_dir.empty()) {
-    summary.compile_seconds =
-        graphs * (parameters.get("compile_seconds_base") +
-                  parameters.get("compile_seconds_per_operator") * static_cast<double>(lowered_operators(compilation)));
-  } else {
-    double bytes = 0;
-    for (const double of_ipu : code.ipu) bytes += of_ipu;
-    summary.load_seconds = graphs * bytes / parameters.get("executable_load_bytes_per_second");
+  const bool cached = !scenario.ipu_config.executable_cache_dir.empty();
+  add_executable(summary, compilation, parameters, cached);
+  if (scenario.host.switch_every > 0 || scenario.second_graph != nullptr) {
+    add_executable(summary, scenario.second_graph != nullptr ? *compilation.second_graph : compilation, parameters,
+                   cached);
   }
   return summary;
 }
 
-double switch_seconds(const Scenario& scenario, const Compilation& compilation) {
-  if (scenario.host.switch_every == 0) return 0;
-  const Image variables = variables_of(scenario, compilation);
-  return transfer_seconds(compilation, code_of(compilation), true) + transfer_seconds(compilation, variables, false) +
-         transfer_seconds(compilation, variables, true);
+double switch_seconds(const Scenario& from, const Compilation& from_graph, const Scenario& to,
+                      const Compilation& to_graph) {
+  const double down = from.workload_request.training  // otherwise the host still has what it loaded
+                          ? transfer_seconds(from_graph, variables_of(from, from_graph), false)
+                          : 0;
+  return down + transfer_seconds(to_graph, code_of(to_graph), true) +
+         transfer_seconds(to_graph, variables_of(to, to_graph), true);
 }
 
 }  // namespace podsim

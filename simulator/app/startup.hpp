@@ -6,11 +6,13 @@
 
 namespace podsim {
 
-// Compilation of the graph (of both, where there are two), or with executable_cache_dir the load of the cached
-// executable; then code and weights go to all IPUs at once over the host path, where the busiest link decides.
+// Compilation of the graph (of both, where there are two), and with executable_cache_dir what storing it takes in the
+// first run and loading it in later ones; then code and weights go to all IPUs at once over the host path, where the
+// busiest link decides.
 [[nodiscard]] StartupSummary startup(const Scenario& scenario, const Compilation& compilation, const DataFolder& data);
 
-// Another executable of the same size: its code up; weights down, and up again. 0 with one graph.
-[[nodiscard]] double switch_seconds(const Scenario& scenario, const Compilation& compilation);
+// From one executable to another: what the first has trained goes down, the other's code and variables go up.
+[[nodiscard]] double switch_seconds(const Scenario& from, const Compilation& from_graph, const Scenario& to,
+                                    const Compilation& to_graph);
 
 }  // namespace podsim

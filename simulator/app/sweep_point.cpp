@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "simulator/app/process_pool.hpp"
+#include "simulator/app/second_graph.hpp"
 #include "simulator/app/summary_memory.hpp"
 #include "simulator/core/error.hpp"
 #include "simulator/engine/run.hpp"
@@ -67,6 +68,7 @@ SweepRow simulate_compiled(Compilation compilation, const Scenario& scenario, co
     RunSettings run_settings;
     run_settings.fast_forward = settings.fast_forward;
     run_settings.record_intervals = false;
+    run_second_graph(compilation, run_settings);
     const Trace trace = run(compilation.topology, compilation.program, run_settings);
     Summary summary = summarize(trace, compilation.program);
     complete(summary, scenario, compilation);

@@ -82,6 +82,10 @@ Value parse_value(const std::string& text, const std::string& where) {
 
 void set_path(Value& root, std::string_view path, const std::string& text) {
   const std::string where = "--set " + std::string(path);
+  set_path(root, path, parse_value(text, where), where);
+}
+
+void set_path(Value& root, std::string_view path, Value value, const std::string& where) {
   Value* node = &root;
   std::string walked;
   for (const std::string& part : parts_of(path, where)) {
@@ -96,7 +100,7 @@ void set_path(Value& root, std::string_view path, const std::string& text) {
     }
     walked += (walked.empty() ? "" : ".") + part;
   }
-  *node = parse_value(text, where);
+  *node = std::move(value);
 }
 
 std::vector<std::pair<std::string, std::string>> split_assignments(std::string_view text, const std::string& where) {

@@ -18,6 +18,8 @@ namespace podsim {
 // add an element. UserError (at "--set a.b.0.c") where the path leads through something that is neither list nor
 // object.
 void set_path(Value& root, std::string_view path, const std::string& text);
+// The same with a value that comes from `where`.
+void set_path(Value& root, std::string_view path, Value value, const std::string& where);
 
 // "n_embd=10,scale=false,matmul_proportion=[0.08 0.2]" as pairs of key and text; commas inside brackets, braces and
 // quotes do not split. UserError (at `where`) for a part without "=" or key.

@@ -24,15 +24,16 @@ enum class State : std::uint8_t {
   Imbalance,        // waiting in a slot for a slower IPU of the replica
   Sync,             // waiting for other replicas, and synchronisation itself
   HostOutputStall,  // the host has not taken earlier results
+  SecondGraph,      // another executable has the IPUs (evaluation between epochs, for example)
 };
 
-inline constexpr std::size_t kStateCount = 15;
+inline constexpr std::size_t kStateCount = 16;
 
 // The names used in summaries and traces, in the order of State.
 inline constexpr std::array<std::string_view, kStateCount> kStateNames = {
-    "forward",       "backward",      "recompute",        "exchange",      "all_reduce",
-    "weight_update", "remote_memory", "host_input_stall", "host_transfer", "host_call",
-    "ramp_up",       "ramp_down",     "imbalance",        "sync",          "host_output_stall"};
+    "forward",           "backward",      "recompute", "exchange", "all_reduce", "weight_update", "remote_memory",
+    "host_input_stall",  "host_transfer", "host_call", "ramp_up",  "ramp_down",  "imbalance",     "sync",
+    "host_output_stall", "second_graph"};
 
 [[nodiscard]] constexpr std::size_t index_of(State state) { return static_cast<std::size_t>(state); }
 [[nodiscard]] constexpr std::string_view name_of(State state) { return kStateNames[index_of(state)]; }

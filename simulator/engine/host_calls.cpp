@@ -49,11 +49,10 @@ void HostCalls::spawn(std::int64_t calls) {
   }
 }
 
-// Overhead of the instance's next call: its own, and where it runs another executable than the one before, the switch.
-double HostCalls::overhead_seconds(const Instance& instance) const {
-  const HostPlan& plan = program_.host;
-  const bool switches = plan.switch_every > 0 && instance.done > 0 && instance.done % plan.switch_every == 0;
-  return plan.call_overhead_seconds + (switches ? plan.switch_seconds : 0);
+// Whether the second graph has its turn before the instance's next call.
+bool HostCalls::second_graph_before(const Instance& instance) const {
+  const std::int64_t every = program_.host.switch_every;
+  return every > 0 && instance.done > 0 && instance.done % every == 0;
 }
 
 void HostCalls::serve(Instance& instance) {
@@ -64,10 +63,13 @@ void HostCalls::serve(Instance& instance) {
     kernel_.sleep_until(instance.process, met, kHostCallStart);
     const double prepared = streams_.preparation_end(instance.first_replica, met);
     kernel_.sleep_until(instance.process, prepared, kHostPreparation);
-    const double left = prepared + overhead_seconds(instance);
+    const HostPlan& plan = program_.host;
+    const bool second = second_graph_before(instance);
+    const double evaluated = prepared + (second ? plan.second_graph_seconds : 0);
+    const double left = evaluated + plan.call_overhead_seconds + (second ? plan.switch_seconds : 0);
     kernel_.sleep_until(instance.process, left, kHostCallOverhead);
     streams_.release_run(instance.first_replica, instance.replicas);
-    instance.times = {met, met, prepared, left};
+    instance.times = {met, met, prepared, evaluated, left};
     instance.arrived = 0;
     instance.latest = 0;
     instance.met_of_replica.swap(instance.latest_of_replica);

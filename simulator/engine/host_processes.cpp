@@ -17,11 +17,14 @@ void HostStreams::add_loaders() {
     const int instance = instance_of(program_, replica);
     if (instance != last) {
       const int host = host_of(program_, hosts, instance);
-      int sharing = 0;
-      for (int other = 0; other < std::max(1, plan.instances); ++other)
-        sharing += host_of(program_, hosts, other) == host;
+      HostShare share{0, 0};
+      for (int other = 0; other < std::max(1, plan.instances); ++other) {
+        if (host_of(program_, hosts, other) != host) continue;
+        share.number += other < instance ? 1 : 0;
+        ++share.instances;
+      }
       loaders_.push_back(std::make_unique<Loader>(
-          plan, worker_slowdown(plan, sharing), derive_seed(plan.seed, static_cast<std::uint64_t>(instance)), kernel_));
+          plan, worker_slowdown(plan, share), derive_seed(plan.seed, static_cast<std::uint64_t>(instance)), kernel_));
       last = instance;
     }
     std::vector<Channel*> inputs;

@@ -88,6 +88,7 @@ void Interpreter::host_call(Ipu& ipu) {
   ipu.timeline.spend(ipu.worked ? State::RampDown : State::Imbalance, times.replica_met);
   ipu.timeline.spend(State::Sync, times.met);
   ipu.timeline.spend(State::HostInputStall, times.prepared);
+  ipu.timeline.spend(State::SecondGraph, times.evaluated);
   ipu.timeline.spend(State::HostCall, times.left);
   drained(ipu);
 }

@@ -9,10 +9,42 @@
 
 namespace podsim::engine {
 
-double worker_slowdown(const HostPlan& plan, int instances_on_host) {
-  if (plan.cores_per_host <= 0) return 1;
-  const double workers = static_cast<double>(std::max(1, plan.workers_per_instance)) * instances_on_host;
-  return std::max(1.0, workers / plan.cores_per_host);
+namespace {
+
+// What NUMA-aware placement gives an instance: its share of the host's nodes, in order; where instances outnumber the
+// nodes, some of them share one.
+struct NodeShare {
+  int nodes = 1;
+  int instances = 1;
+};
+
+NodeShare node_share(const HostPlan& plan, const HostShare& share) {
+  const int all = std::max(1, plan.numa_nodes_per_host);
+  const auto first_node = [&](int number) { return number * all / share.instances; };
+  const int first = first_node(share.number);
+  NodeShare result{std::max(1, first_node(share.number + 1) - first), 0};
+  if (share.instances <= all) return {result.nodes, 1};
+  for (int other = 0; other < share.instances; ++other) result.instances += first_node(other) == first ? 1 : 0;
+  return result;
+}
+
+// Time of a thread whose memory is spread over so many nodes, over one whose memory is all on its own.
+double memory_slowdown(const HostPlan& plan, int nodes) {
+  return 1 + (plan.numa_remote_slowdown - 1) * (nodes - 1) / nodes;
+}
+
+double core_slowdown(double workers, double cores) { return cores > 0 ? std::max(1.0, workers / cores) : 1; }
+
+}  // namespace
+
+double worker_slowdown(const HostPlan& plan, const HostShare& share) {
+  const double workers = std::max(1, plan.workers_per_instance);
+  if (!plan.numa_aware) return core_slowdown(workers * share.instances, plan.cores_per_host);
+  const int nodes = std::max(1, plan.numa_nodes_per_host);
+  const NodeShare own = node_share(plan, share);
+  const double cores = static_cast<double>(plan.cores_per_host) * own.nodes / nodes;
+  return core_slowdown(workers * own.instances, cores) * memory_slowdown(plan, own.nodes) /
+         memory_slowdown(plan, nodes);
 }
 
 WorkerPool::WorkerPool(const HostPlan& plan, double slowdown, std::uint64_t seed)

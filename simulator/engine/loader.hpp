@@ -32,8 +32,14 @@ class WorkerPool {
   std::vector<double> free_;  // when each worker is, as a heap with the earliest first
 };
 
-// How much slower each worker is because the workers of all instances on a host share its cores.
-[[nodiscard]] double worker_slowdown(const HostPlan& plan, int instances_on_host);
+// The place of a PopDist instance among those of its host.
+struct HostShare {
+  int number = 0;
+  int instances = 1;
+};
+// How much longer each worker of that instance takes than preprocess_seconds_per_sample says: because workers share
+// cores (of the host, or NUMA-aware those of the instance's nodes), and by where their memory is.
+[[nodiscard]] double worker_slowdown(const HostPlan& plan, const HostShare& share);
 
 class Loader {
  public:

@@ -121,6 +121,7 @@ class StateWalk {
     if (any_woken(instance.waking, kHostCall)) {
       visit_times(instance.met_of_replica);
       visitor_.time(instance.times.prepared);
+      visitor_.time(instance.times.evaluated);
     }
     const std::int64_t every = parts_.program.host.switch_every;
     if (every > 0) visitor_.word(instance.done % every);

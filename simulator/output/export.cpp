@@ -99,7 +99,8 @@ constexpr std::array<std::array<int, 3>, kStateCount> kColours = {{{66, 133, 244
                                                                    {200, 200, 200},
                                                                    {240, 240, 220},
                                                                    {176, 190, 197},
-                                                                   {255, 171, 145}}};
+                                                                   {255, 171, 145},
+                                                                   {69, 90, 100}}};
 
 // http://paje.sourceforge.net/download/publication/lang-paje.pdf
 constexpr std::string_view kPajeHeader = R"(%EventDef PajeDefineContainerType 0

@@ -98,6 +98,7 @@ void write_summary(const Hdf5Builder& file, const TraceContent& content) {
   group.attribute("samples_per_run", summary.samples_per_run);
   const StartupSummary& startup = summary.startup;
   if (startup.compile_seconds) group.attribute("startup_compile_seconds", *startup.compile_seconds);
+  if (startup.store_seconds) group.attribute("startup_store_seconds", *startup.store_seconds);
   if (startup.load_seconds) group.attribute("startup_load_seconds", *startup.load_seconds);
   group.attribute("startup_executable_upload_seconds", startup.executable_upload_seconds);
   group.attribute("startup_weight_upload_seconds", startup.weight_upload_seconds);

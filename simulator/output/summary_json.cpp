@@ -48,6 +48,7 @@ Json link_of(const LinkSummary& link) {
 Json startup_of(const StartupSummary& startup) {
   Json result = Json::object();
   if (startup.compile_seconds) result["compile_seconds"] = *startup.compile_seconds;
+  if (startup.store_seconds) result["store_seconds"] = *startup.store_seconds;
   if (startup.load_seconds) result["load_seconds"] = *startup.load_seconds;
   result["executable_upload_seconds"] = startup.executable_upload_seconds;
   result["weight_upload_seconds"] = startup.weight_upload_seconds;
@@ -96,6 +97,17 @@ Json uncertainty_of(const Uncertainty& uncertainty) {
   return result;
 }
 
+Json second_graph_of(const SecondGraphSummary& second) {
+  Json result = Json::object();
+  result["every"] = second.every;
+  result["calls"] = second.calls;
+  result["turn_seconds"] = second.turn_seconds;
+  result["switch_seconds"] = second.switch_seconds;
+  result["throughput_samples_per_second"] = second.samples_per_second;
+  if (second.peak_tile_bytes > 0) result["peak_tile_bytes"] = second.peak_tile_bytes;
+  return result;
+}
+
 }  // namespace
 
 std::string summary_json(const Summary& summary) {
@@ -123,6 +135,7 @@ std::string summary_json(const Summary& summary) {
   for (const LinkSummary& link : summary.links) json["links"].push_back(link_of(link));
   json["startup"] = startup_of(summary.startup);
   if (summary.uncertainty) json["uncertainty"] = uncertainty_of(*summary.uncertainty);
+  if (summary.second_graph) json["second_graph"] = second_graph_of(*summary.second_graph);
   json["simulated_activities"] = summary.simulated_activities;
   json["warnings"] = summary.warnings;
   return json.dump(2);

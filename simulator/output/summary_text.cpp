@@ -83,15 +83,24 @@ void print_figures(Text& text, const Summary& summary) {
 
 // What comes before the simulated time.
 void print_startup(Text& text, const StartupSummary& startup) {
-  const auto line = [&text](std::string_view label, double seconds) {
-    if (seconds > 0) text.line("  {:<22}{}", label, format_seconds(seconds));
+  const auto line = [&text](std::string_view label, double seconds, std::string_view when = "") {
+    if (seconds > 0) text.line("  {:<24}{}{}", label, format_seconds(seconds), when);
   };
   if (!startup.compile_seconds && !startup.load_seconds && startup.weight_upload_seconds <= 0) return;
   text.heading("Before the first host call (not in the figures above)");
-  line("graph compilation", startup.compile_seconds.value_or(0));
-  line("cached executable", startup.load_seconds.value_or(0));
+  line("graph compilation", startup.compile_seconds.value_or(0), startup.load_seconds ? "  (in the first run)" : "");
+  line("storing in the cache", startup.store_seconds.value_or(0), "  (in the first run)");
+  line("loading from the cache", startup.load_seconds.value_or(0), "  (in later runs, instead of the two above)");
   line("code upload", startup.executable_upload_seconds);
   line("weight upload", startup.weight_upload_seconds);
+}
+
+void print_second_graph(Text& text, const SecondGraphSummary& second, const std::string& sample_name) {
+  text.heading(fmt::format("Second graph (after every {} host calls, but the last)", format_count(second.every)));
+  text.line("  {:<22}{}  ({} host calls)", "a turn", format_seconds(second.turn_seconds), format_count(second.calls));
+  text.line("  {:<22}{}", "throughput", format_rate(second.samples_per_second, sample_name));
+  text.line("  {:<22}{}", "switch to it and back", format_seconds(second.switch_seconds));
+  if (second.peak_tile_bytes > 0) text.line("  {:<22}{}", "fullest tile", format_bytes(second.peak_tile_bytes));
 }
 
 void print_states(Text& text, const Summary& summary) {
@@ -121,13 +130,14 @@ double share_of(const Summary& summary, const IpuSummary& ipu, std::initializer_
 void print_ipu(Text& text, const Summary& summary, const IpuSummary& ipu, bool memory) {
   const auto share = [&](std::initializer_list<State> states) { return percent(share_of(summary, ipu, states)); };
   const double headroom = ipu.memory.limit_bytes - ipu.memory.peak_tile_bytes;
-  text.line("  {:>4} {:<9}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>6}{:>11}{:>11}", ipu.ipu, stages_of(ipu),
-            share({State::Forward, State::Recompute}), share({State::Backward}), share({State::WeightUpdate}),
-            share({State::Exchange, State::AllReduce, State::RemoteMemory}),
-            share({State::HostInputStall, State::HostTransfer, State::HostCall, State::HostOutputStall}),
-            share({State::RampUp, State::RampDown}), share({State::Imbalance, State::Sync}), ipu.stash_micro_batches,
-            memory ? format_bytes(ipu.memory.peak_tile_bytes) : "",
-            memory ? (headroom < 0 ? "-" + format_bytes(-headroom) : format_bytes(headroom)) : "");
+  text.line(
+      "  {:>4} {:<9}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>6}{:>11}{:>11}", ipu.ipu, stages_of(ipu),
+      share({State::Forward, State::Recompute}), share({State::Backward}), share({State::WeightUpdate}),
+      share({State::Exchange, State::AllReduce, State::RemoteMemory}),
+      share({State::HostInputStall, State::HostTransfer, State::HostCall, State::HostOutputStall, State::SecondGraph}),
+      share({State::RampUp, State::RampDown}), share({State::Imbalance, State::Sync}), ipu.stash_micro_batches,
+      memory ? format_bytes(ipu.memory.peak_tile_bytes) : "",
+      memory ? (headroom < 0 ? "-" + format_bytes(-headroom) : format_bytes(headroom)) : "");
 }
 
 void print_ipus(Text& text, const Summary& summary, int maximum) {
@@ -212,6 +222,7 @@ std::string summary_text(const Summary& summary, const TextStyle& style) {
   print_states(text, summary);
   print_ipus(text, summary, style.maximum_ipus);
   print_links(text, summary);
+  if (summary.second_graph) print_second_graph(text, *summary.second_graph, summary.sample_name);
   print_startup(text, summary.startup);
   print_uncertainty(text, summary);
   text.gap();

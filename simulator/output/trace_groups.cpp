@@ -125,7 +125,8 @@ void write_bubbles(const Hdf5Builder& file, const Trace& trace) {
 }
 
 void write_host(const Hdf5Builder& file, const Trace& trace) {
-  constexpr std::array kCauses = {State::HostInputStall, State::HostTransfer, State::HostCall, State::HostOutputStall};
+  constexpr std::array kCauses = {State::HostInputStall, State::HostTransfer, State::HostCall, State::HostOutputStall,
+                                  State::SecondGraph};
   Hdf5Group group = file.group("host");
   write_selection(group, trace, kCauses, "stall", "stall_state");
   write_state_totals(group, trace, kCauses, "cause");
@@ -137,9 +138,10 @@ void write_host(const Hdf5Builder& file, const Trace& trace) {
     time.push_back(sample.time);
     depth.push_back(sample.depth);
   }
+  group.axis("stream", trace.streams, "host stream of the program");
   group.count_axis("change", time.size(), "row number");
   group.column("queue_replica", {"change"}, replica, "1", "replica");
-  group.column("queue_stream", {"change"}, stream, "1", "host stream of the program");
+  group.column("queue_stream", {"change"}, stream, "1", "its number in `stream`");
   group.column("queue_time", {"change"}, time, "s", "when the depth changed");
   group.column("queue_depth", {"change"}, depth, "1", "micro-batches in the ring buffer from then on");
 }

@@ -167,21 +167,25 @@ enum class Distribution : std::uint8_t { Fixed, Normal, LogNormal, Exponential }
 
 // PopDist host processes and their data pipeline.
 struct HostPlan {
-  bool synthetic = true;             // no host data at all; the host call stays
-  int instances = 1;                 // host processes over all hosts; each feeds replicas / instances replicas
-  double call_overhead_seconds = 0;  // per run
-  double callback_seconds = 0;       // host's answer to one stream request (begin or end of a copy)
-  int prefetch_depth = 1;            // micro-batches of ring buffer per stream and replica; 0: none prefetched
-  int workers_per_instance = 1;      // threads that prepare samples
-  int cores_per_host = 0;            // workers of a host's instances share them; 0: not limited
-  double preprocess_seconds_per_sample = 0;
+  bool synthetic = true;                     // no host data at all; the host call stays
+  int instances = 1;                         // host processes over all hosts; each feeds replicas / instances replicas
+  double call_overhead_seconds = 0;          // per run
+  double callback_seconds = 0;               // host's answer to one stream request (begin or end of a copy)
+  int prefetch_depth = 1;                    // micro-batches of ring buffer per stream and replica; 0: none prefetched
+  int workers_per_instance = 1;              // threads that prepare samples
+  int cores_per_host = 0;                    // workers of a host's instances share them; 0: not limited
+  double preprocess_seconds_per_sample = 0;  // of a thread with its memory spread over all NUMA nodes of the host
   Distribution distribution = Distribution::Fixed;
   double preprocess_deviation_seconds = 0;
   bool asynchronous = true;  // loader runs while the IPUs run; false: prepares a run's data between calls
   double samples_per_micro_batch = 1;
   std::uint64_t seed = 0;
-  std::int64_t switch_every = 0;  // another executable is switched in before every so many calls; 0: never
-  double switch_seconds = 0;
+  bool numa_aware = false;  // the threads and memory of an instance stay on its share of the host's NUMA nodes
+  int numa_nodes_per_host = 1;
+  double numa_remote_slowdown = 1;  // seconds of a thread whose memory is all on other nodes, over one with its own
+  std::int64_t switch_every = 0;    // another executable is switched in before every so many calls; 0: never
+  double switch_seconds = 0;        // to it and back
+  double second_graph_seconds = 0;  // what it runs in between
 };
 
 struct Program {

@@ -21,6 +21,7 @@ enum class Cause {
   HostTransfer,
   HostCall,
   HostOutput,
+  SecondGraph,
   Exchange,
   AllReduce,
   RemoteMemory,
@@ -120,17 +121,12 @@ Share largest_cause(const Summary& summary, const Program& program) {
     return seconds_of(summary.state_seconds, state) / summary.makespan_seconds;
   };
   std::vector<Share> shares = {
-      {Cause::Imbalance, share(State::Imbalance)},
-      {Cause::Ramps, share(State::RampUp) + share(State::RampDown)},
-      {Cause::HostInput, share(State::HostInputStall)},
-      {Cause::HostTransfer, share(State::HostTransfer)},
-      {Cause::HostCall, share(State::HostCall)},
-      {Cause::HostOutput, share(State::HostOutputStall)},
-      {Cause::Exchange, share(State::Exchange)},
-      {Cause::AllReduce, share(State::AllReduce)},
-      {Cause::RemoteMemory, share(State::RemoteMemory)},
-      {Cause::WeightUpdate, share(State::WeightUpdate)},
-      {Cause::Sync, share(State::Sync)},
+      {Cause::Imbalance, share(State::Imbalance)},       {Cause::Ramps, share(State::RampUp) + share(State::RampDown)},
+      {Cause::HostInput, share(State::HostInputStall)},  {Cause::HostTransfer, share(State::HostTransfer)},
+      {Cause::HostCall, share(State::HostCall)},         {Cause::HostOutput, share(State::HostOutputStall)},
+      {Cause::SecondGraph, share(State::SecondGraph)},   {Cause::Exchange, share(State::Exchange)},
+      {Cause::AllReduce, share(State::AllReduce)},       {Cause::RemoteMemory, share(State::RemoteMemory)},
+      {Cause::WeightUpdate, share(State::WeightUpdate)}, {Cause::Sync, share(State::Sync)},
   };
   book_sync(shares, summary);
   if (pipelined(program)) {
@@ -219,7 +215,8 @@ std::string name_host(Cause cause, const Program& program, const std::string& pe
              "(output mode)";
     default:
       return "host calls take " + percent + " of the time: raise device iterations (now " +
-             format_count(program.execution.device_iterations) + ")";
+             format_count(program.execution.device_iterations) + ")" +
+             (program.host.switch_every > 0 ? ", or switch between the graphs less often" : "");
   }
 }
 
@@ -237,6 +234,9 @@ std::string name_cause(Cause cause, const Summary& summary, const Program& progr
       return "the weight update takes " + percent +
              " of the time: raise gradient accumulation, shard it over replicas, or overlap the IPUs' updates";
     case Cause::Sync: return "synchronisation: IPUs wait " + percent + " of the time for other replicas";
+    case Cause::SecondGraph:
+      return "the second graph has the IPUs " + percent + " of the time: run it less often (now after every " +
+             format_count(program.host.switch_every) + " host calls)";
     default: return name_host(cause, program, percent);
   }
 }

@@ -32,10 +32,21 @@ struct IpuSummary {
 
 // Before the first host call, outside of the makespan. Filled in by the caller (the trace starts with the first call).
 struct StartupSummary {
-  std::optional<double> compile_seconds;  // of the graph …
-  std::optional<double> load_seconds;     // … or of a cached executable from disk; neither without a chip model
+  std::optional<double> compile_seconds;  // of all graphs; absent without a chip model
+  std::optional<double> store_seconds;    // with a cache of executables: into it, in the first run, …
+  std::optional<double> load_seconds;     // … and from it in later ones, which do not compile
   double executable_upload_seconds = 0;   // code to the IPUs of all replicas
   double weight_upload_seconds = 0;       // weights and optimiser state likewise
+};
+
+// Another executable that takes turns with this one, where it is given. Filled in by the caller.
+struct SecondGraphSummary {
+  std::int64_t every = 0;         // host calls of the first graph between its turns
+  std::int64_t calls = 0;         // its own host calls in a turn
+  double turn_seconds = 0;        // of these
+  double switch_seconds = 0;      // to it and back
+  double samples_per_second = 0;  // within a call
+  double peak_tile_bytes = 0;     // 0: no chip model
 };
 
 struct LinkSummary {
@@ -65,6 +76,7 @@ struct Summary {
   std::int64_t simulated_activities = 0;
   StartupSummary startup;
   std::optional<Uncertainty> uncertainty;  // where it was asked for; filled in by the caller
+  std::optional<SecondGraphSummary> second_graph;
   std::vector<std::string> warnings;
 };
 

@@ -192,6 +192,36 @@ TEST(Preprocessing, OnTheIpuNeedsSamplesThere) {
               HasSubstr("the host prepares the samples"));
 }
 
+// One server's 128 cores in 8 NUMA nodes; 8 instances of 14 workers, as in Graphcore's ResNet-50 recipe for a Pod16.
+TEST(PopDist, AnInstanceOnEachNumaNodeHasItsMemoryThere) {
+  const auto prepared = [](int instances, int workers, const std::string& numa_aware) {
+    return throughput("popdist_preprocessing_pod16", {{"host.instances", std::to_string(instances)},
+                                                      {"host.workers", std::to_string(workers)},
+                                                      {"host.preprocess_seconds_per_sample", "0.004"},
+                                                      {"host.numa_aware", numa_aware}});
+  };
+  const double spread = 1 + 0.06 * 7 / 8;  // numa_remote_slowdown 1.06, seven of eight accesses to other nodes
+  EXPECT_NEAR(prepared(8, 14, "true") / prepared(8, 14, "false"), spread, 0.005);
+  EXPECT_NEAR(prepared(1, 112, "true") / prepared(1, 112, "false"), 1, 1e-9);
+  EXPECT_NEAR(prepared(4, 28, "true") / prepared(4, 28, "false"), spread / (1 + 0.06 / 2), 0.005);
+  // Cores that other instances leave idle are out of reach.
+  const double crowded = prepared(16, 16, "false");
+  EXPECT_NEAR(prepared(16, 16, "true") / crowded, spread, 0.005);
+}
+
+TEST(PopDist, NumaAwarenessNeedsWorkersThatPrepare) {
+  EXPECT_THAT(message("popdist_preprocessing_pod16",
+                      {{"host.preprocess_seconds_per_sample", "0"}, {"host.numa_aware", "true"}}),
+              HasSubstr("numa_aware binds workers that prepare samples"));
+  const ChildResult warned = of_scenario(
+      "popdist_preprocessing_pod16", {{"host.preprocess_seconds_per_sample", "0"}}, [](const Simulation& simulation) {
+        const auto& warnings = simulation.summary.warnings;
+        return std::vector<double>{warnings.size() == 1 && warnings[0].starts_with("workers has no effect") ? 1.0 : 0};
+      });
+  EXPECT_EQ(warned.error, "");
+  EXPECT_EQ(warned.numbers, (std::vector<double>{1}));
+}
+
 TEST(Graphs, ASecondOneCostsTheSwitch) {
   const auto every = [](const std::string& calls) {
     return throughput("host_calls_pod4", {{"host.second_graph_every", calls}, {"runs", "12"}});

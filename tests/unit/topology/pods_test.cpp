@@ -237,7 +237,8 @@ std::string fingerprint(const std::string& prefix, const std::string& overrides)
 
 TEST(Parameters, EachOneAboutLinksChangesSomeLink) {
   const std::vector<std::string> others = {"exchange_fixed_seconds", "collective_step_fixed_seconds",
-                                           "host_sync_seconds", "host_cores"};
+                                           "host_sync_seconds",      "host_cores",
+                                           "host_numa_nodes",        "numa_remote_slowdown"};
   const Topology pod = make_pod("pod16");
   const std::string before = fingerprint("", "{}");
   for (const Parameter& parameter : pod.parameters().parameters()) {
