@@ -23,11 +23,12 @@ void add_inferred(std::vector<VariedParameter>& varied, const std::string& set, 
   }
 }
 
-// Parameters of the pod that options of the section host stand for.
+// Parameters of the pod that the section host sets itself, or has no use for.
 std::vector<std::string> set_by_host(const Options& host) {
   std::vector<std::string> names;
   if (host.has("callback_seconds")) names.emplace_back("host_sync_seconds");
   if (host.has("cores_per_host")) names.emplace_back("host_cores");
+  if (!host.boolean("numa_aware")) names.insert(names.end(), {"host_numa_nodes", "numa_remote_slowdown"});
   return names;
 }
 
