@@ -23,13 +23,14 @@ PROJECT = {
     "simulator/app": ["simulator", "schedules", "topology", "workloads"],
 }
 
-# Libraries by the start of the included name: the modules and file endings that may use them.
+# Libraries by the start of the included name: the modules (or single files) and file endings that may use them.
 LIBRARIES = {
     r"(simgrid|xbt)/": (["simulator/engine"], (".cpp",)),
     r"hdf5": (["simulator/output"], (".cpp", ".hpp")),
     r"nlohmann/": (["simulator/config", "simulator/app", "simulator/output"], (".cpp",)),
     r"boost/": (["workloads", "topology", "simulator/partition"], (".cpp", ".hpp")),
     r"CLI/": (["simulator/app"], (".cpp", ".hpp")),
+    r"(onnx[./]|google/protobuf/)": (["workloads/onnx_file.cpp"], (".cpp",)),
     r"fmt/": (["simulator/app", "simulator/output"], (".cpp",)),
 }
 
@@ -59,7 +60,7 @@ def problems_of_include(file, module, bracket, name):
             return [f'{module} may not include "{name}"']
         return []
     for pattern, (modules, endings) in LIBRARIES.items():
-        if re.match(pattern, name) and (module not in modules or not file.endswith(endings)):
+        if re.match(pattern, name) and (not {module, file} & set(modules) or not file.endswith(endings)):
             return [f"<{name}> is only for {'/'.join(endings)} files of {', '.join(modules)}"]
     return []
 

@@ -7,7 +7,7 @@ root=${root%/tools/setup.sh}
 build=${PODSIM_BUILD_DIR:-$root/build}
 
 build_packages=(g++ cmake ninja-build pkg-config libsimgrid-dev libboost-dev libhdf5-dev nlohmann-json3-dev
-  libcli11-dev libfmt-dev)
+  libcli11-dev libfmt-dev libonnx-dev libprotobuf-dev protobuf-compiler)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3-h5py python3-matplotlib
   python3-pandas python3-xarray python3-h5netcdf python3-plotly clang-format-14
   openmpi-bin)

@@ -2,6 +2,7 @@
 // options and builds the forward graph of one micro-batch; backward and update are derived later.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,8 +17,9 @@ class WorkloadGraph;
 
 // What every workload is asked for.
 struct WorkloadRequest {
-  Options options;  // the plugin's own options, checked
-  Value config;     // the model's configuration file or inline object (Hugging Face config.json); null if none
+  Options options;               // the plugin's own options, checked
+  std::filesystem::path folder;  // that file names among the options are relative to
+  Value config;  // the model's configuration file or inline object (Hugging Face config.json); null if none
   bool training = true;
   std::int64_t micro_batch_size = 1;
   ElementType precision = ElementType::Float16;  // of activations and weights

@@ -355,6 +355,7 @@ Scenario read_scenario(Value source, const fs::path& folder) {
   const Value ipu_config = null_or(top, "ipu_config");
   const Options system = read_system(scenario, top.value("system"));
   const Options workload = read_workload(scenario, top.value("workload"));
+  scenario.workload_request.folder = folder;
   read_schedule(scenario, null_or(top, "schedule"));
   read_ipu_options(scenario, ipu_config, workload, system);
   read_partition(scenario, null_or(top, "partition"), ipu_config);

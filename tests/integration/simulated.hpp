@@ -14,29 +14,31 @@ namespace podsim::testing {
 using Overrides = std::vector<Override>;
 using Figures = std::function<std::vector<double>(const Simulation&)>;
 
-inline ChildResult simulated(const std::function<Value()>& source, const Overrides& overrides, const Figures& figures,
-                             const RunSettings& settings) {
+// Files that the scenario names are in `folder`.
+inline ChildResult simulated(const std::function<Value()>& source, const std::filesystem::path& folder,
+                             const Overrides& overrides, const Figures& figures, const RunSettings& settings) {
   return in_child([&]() -> std::vector<double> {
     Value changed = source();
     apply_overrides(changed, overrides);
-    return figures(simulate(read_scenario(changed, scenarios_folder()), DataFolder(), settings));
+    return figures(simulate(read_scenario(changed, folder), DataFolder(), settings));
   });
 }
 
 // Of a scenario that ships.
 inline ChildResult of_scenario(const std::string& name, const Overrides& overrides, const Figures& figures,
                                const RunSettings& settings = {}) {
-  const auto source = [&name] {
-    Value value = read_json(scenarios_folder() / (name + ".json"));
-    inline_files(value, scenarios_folder());
+  const std::filesystem::path file = scenarios_folder() / (name + ".json");
+  const auto source = [&file] {
+    Value value = read_json(file);
+    inline_files(value, file.parent_path());
     return value;
   };
-  return simulated(source, overrides, figures, settings);
+  return simulated(source, file.parent_path(), overrides, figures, settings);
 }
 
 inline ChildResult of_text(const std::string& text, const Overrides& overrides, const Figures& figures,
                            const RunSettings& settings = {}) {
-  return simulated([&text] { return parse_json(text, "test"); }, overrides, figures, settings);
+  return simulated([&text] { return parse_json(text, "test"); }, scenarios_folder(), overrides, figures, settings);
 }
 
 inline double throughput(const Simulation& simulation) { return simulation.summary.throughput_samples_per_second; }

@@ -28,6 +28,10 @@ class IncludeRules(unittest.TestCase):
         self.assertEqual(len(self.problems("simulator/core/x.cpp", "<nlohmann/json.hpp>")), 1)
         self.assertEqual(len(self.problems("simulator/engine/x.cpp", "<boost/graph/adjacency_list.hpp>")), 1)
         self.assertEqual(self.problems("simulator/engine/x.cpp", "<simgrid/s4u.hpp>"), [])
+        self.assertEqual(len(self.problems("workloads/models/onnx.cpp", "<onnx.pb.h>")), 1)
+        self.assertEqual(len(self.problems("simulator/app/x.cpp", "<google/protobuf/message.h>")), 1)
+        self.assertEqual([problem for problem in self.problems("workloads/onnx_file.cpp", "<onnx.pb.h>")
+                          if "is only for" in problem], [])
 
     def test_simgrid_and_json_stay_out_of_headers(self):
         self.assertIn("simulator/engine/x.hpp:2: <simgrid/s4u.hpp> is only for .cpp files of simulator/engine",

@@ -14,6 +14,7 @@ namespace podsim::test {
 struct Asked {
   std::string options = "{}";  // JSON
   std::string config = "null";
+  std::filesystem::path folder = ".";
   bool training = true;
   std::int64_t micro_batch_size = 1;
   ElementType precision = ElementType::Float16;
@@ -25,6 +26,7 @@ inline std::unique_ptr<WorkloadGraph> build(const std::string& model, const Aske
   const Workload& workload = find_workload(model, "test");
   WorkloadRequest request;
   request.options = read_options(parse_json(asked.options, "options.json"), workload.options());
+  request.folder = asked.folder;
   request.config = parse_json(asked.config, "config.json");
   request.training = asked.training;
   request.micro_batch_size = asked.micro_batch_size;

@@ -12,6 +12,7 @@
 namespace podsim {
 namespace {
 
+using test::Asked;
 using test::build;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -208,8 +209,11 @@ TEST(Registry, EveryWorkloadBuildsWithItsDefaults) {
   for (const Workload* workload : workloads()) {
     if (workload->name() == "graph" || workload->name() == "stage_times") continue;
     for (const bool training : {true, false}) {
-      const auto first = build(workload->name(), {.training = training, .micro_batch_size = 2});
-      const auto second = build(workload->name(), {.training = training, .micro_batch_size = 2});
+      Asked asked{.training = training, .micro_batch_size = 2};
+      if (workload->name() == "onnx") asked.options = R"({"file": "scenarios/configs/mnist_cnn.onnx"})";
+      asked.folder = PODSIM_SOURCE_DIR;
+      const auto first = build(workload->name(), asked);
+      const auto second = build(workload->name(), asked);
       ASSERT_EQ(boost::num_vertices(first->graph), boost::num_vertices(second->graph));
       int results = 0;
       for (const auto vertex : boost::make_iterator_range(boost::vertices(first->graph))) {
