@@ -231,17 +231,9 @@ void Tables::add_collectives() {
 
 void Tables::add_collectives_within_stages() {
   for (const Stage& stage : model_.stages) {
-    const int ipu = scheme_.ipu_of_stage[static_cast<std::size_t>(stage.index)];
     const auto add = [&](Pass pass, const std::vector<StageCollective>& collectives) {
       for (const StageCollective& each : collectives) {
-        CollectiveOperation operation;
-        operation.kind = each.kind;
-        operation.ipus = {ipu};
-        operation.bytes = each.bytes;
-        operation.count = each.count;
-        operation.name = std::string(name_of(pass)) + "/" + std::to_string(stage.index);
-        within_stages_[{stage.index, pass}].push_back(static_cast<int>(program_.collectives.size()));
-        program_.collectives.push_back(std::move(operation));
+        within_stages_[{stage.index, pass}].push_back(add_within_stage(stage.index, each, std::string(name_of(pass))));
       }
     };
     add(Pass::Forward, stage.forward_collectives);
@@ -252,7 +244,32 @@ void Tables::add_collectives_within_stages() {
     }
     add(Pass::Backward, stage.backward_collectives);
     within_stages_[{stage.index, Pass::BackwardInput}] = within_stages_[{stage.index, Pass::Backward}];
+    add_partial_gradients(stage.index);
   }
+}
+
+int Tables::add_within_stage(int stage, const StageCollective& collective, const std::string& name) {
+  CollectiveOperation operation;
+  operation.kind = collective.kind;
+  operation.ipus = {scheme_.ipu_of_stage[static_cast<std::size_t>(stage)]};
+  operation.bytes = collective.bytes;
+  operation.count = collective.count;
+  operation.name = name + "/" + std::to_string(stage);
+  program_.collectives.push_back(std::move(operation));
+  return static_cast<int>(program_.collectives.size()) - 1;
+}
+
+// Gradients that are parts on each IPU of the stage are added up once, before those of the replicas; of sharded
+// accumulators, each replica has its part.
+void Tables::add_partial_gradients(int stage) {
+  double bytes = model_.partial_gradient_bytes(stage);
+  if (bytes <= 0) return;
+  if (sharding_.accumulators) {
+    const double divided = with_weights(model_, sharding_.minimum_elements, false).partial_gradient_bytes(stage);
+    bytes -= divided - divided / sharding_.domain;
+  }
+  std::vector<int>& before = reductions_[static_cast<std::size_t>(stage)].before_update;
+  before.insert(before.begin(), add_within_stage(stage, {CollectiveKind::AllReduce, bytes, 1}, "partial_gradients"));
 }
 
 }  // namespace podsim

@@ -54,6 +54,8 @@ class Tables {
   void add_buffer(Variable variable, int stage, double bytes, double sharded_bytes);
   void add_collectives();
   void add_collectives_within_stages();
+  int add_within_stage(int stage, const StageCollective& collective, const std::string& name);
+  void add_partial_gradients(int stage);
   int add_collective(CollectiveKind kind, int stage, double bytes, const char* name, int group_size, bool orthogonal);
 
   const StagedModel& model_;

@@ -125,4 +125,13 @@ void append_fan_out(const std::vector<int>& ranks, double bytes, std::vector<Col
   append_steps(std::move(step), steps);
 }
 
+void append_halo(const std::vector<int>& ranks, double bytes, std::vector<CollectiveSteps>& steps) {
+  CollectiveSteps step;
+  for (std::size_t place = 1; place < ranks.size(); ++place) {
+    step.flows.push_back({ranks[place - 1], ranks[place], bytes});
+    step.flows.push_back({ranks[place], ranks[place - 1], bytes});
+  }
+  append_steps(std::move(step), steps);
+}
+
 }  // namespace podsim

@@ -34,6 +34,8 @@ void append_phase(CollectiveMethod method, RingOrder order, const std::vector<in
 void append_exchange_all(const std::vector<int>& ranks, double bytes, std::vector<CollectiveSteps>& steps);
 // The first rank sends `bytes` to each other one.
 void append_fan_out(const std::vector<int>& ranks, double bytes, std::vector<CollectiveSteps>& steps);
+// Each rank sends `bytes` to the one before it and to the one behind it.
+void append_halo(const std::vector<int>& ranks, double bytes, std::vector<CollectiveSteps>& steps);
 // Adds steps; runs of equal ones become one.
 void append_steps(CollectiveSteps steps, std::vector<CollectiveSteps>& all);
 

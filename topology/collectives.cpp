@@ -61,7 +61,8 @@ class Planner {
       const std::vector<Group> domains = groups_by_domain();
       const bool alike = std::all_of(domains.begin(), domains.end(),
                                      [&](const Group& group) { return group.size() == domains.front().size(); });
-      if (domains.size() > 1 && domains.front().size() > 1 && alike) {
+      const bool everyone = request_.kind != CollectiveKind::HaloExchange;
+      if (everyone && domains.size() > 1 && domains.front().size() > 1 && alike) {
         result.steps = three_phases(domains);
       } else {
         result.steps = on_ranks(request_.kind, request_.ranks, request_.bytes);
@@ -133,6 +134,10 @@ class Planner {
         }
         break;
       case CollectiveKind::Broadcast: return broadcast(ranks, bytes);
+      case CollectiveKind::HaloExchange:
+        note("neighbours");
+        append_halo(ranks, bytes / 2, steps);
+        break;
     }
     return steps;
   }

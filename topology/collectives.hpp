@@ -26,7 +26,7 @@ struct CollectiveSteps {
 struct CollectiveRequest {
   CollectiveKind kind = CollectiveKind::AllReduce;
   std::vector<int> ranks;  // IPUs of the pod
-  double bytes = 0;        // full tensor on each rank
+  double bytes = 0;        // full tensor on each rank; of a halo exchange: what a rank between two others receives
   int ipus_per_replica = 1;
   std::string algorithm;   // "" or "auto", or one of collective_algorithms(); inside each domain of a three-phase one
   std::string ring_order;  // "" (by the topology), or one of ring_orders(); "serpent" is GCL's BarleyTwist cabling

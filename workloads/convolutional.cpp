@@ -34,7 +34,8 @@ std::vector<Option> norm_options(const std::string& default_norm, std::int64_t d
   return {norm,
           {"norm_groups", OptionType::Integer, Value(default_groups), "Groups of channels of a group norm.", 1},
           {"norm_span", OptionType::Integer, Value(1), "Replicas that share the statistics of a batch norm.", 1},
-          checkpoints_option()};
+          checkpoints_option(),
+          domain_sharding_option()};
 }
 
 NormChoice read_norm(const Options& options) {

@@ -10,7 +10,7 @@
 
 namespace podsim {
 
-// Options "norm", "norm_groups", "norm_span" and "checkpoints", and what the norm ones say.
+// Options "norm", "norm_groups", "norm_span", "checkpoints" and "domain_sharding", and what the norm ones say.
 [[nodiscard]] std::vector<Option> norm_options(const std::string& default_norm, std::int64_t default_groups);
 
 struct NormChoice {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "simulator/core/error.hpp"
-#include "workloads/tensor_parallel.hpp"
+#include "workloads/domain_sharding.hpp"
 
 namespace podsim {
 
@@ -48,7 +48,7 @@ LayerBuilder::LayerBuilder(std::string model, const WorkloadRequest& request)
     : request_(request), workload_(std::make_unique<WorkloadGraph>()) {
   workload_->model = std::move(model);
   workload_->samples_per_micro_batch = request.micro_batch_size;
-  workload_->ipus_per_stage = static_cast<int>(tensor_parallel(request));
+  set_sharing(request, *workload_);
 }
 
 void LayerBuilder::begin_block(const std::string& name, BlockRole role, int layer, const std::string& outline) {

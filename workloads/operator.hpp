@@ -59,8 +59,9 @@ struct Weight {
   std::string name;
   std::int64_t elements = 0;
   ElementType type = ElementType::Float16;
-  bool trainable = true;  // false: moving averages and the like; no gradient, no optimiser state
-  std::string tied_to{};  // the weight whose storage this one shares (BERT's word embedding); counted once
+  bool trainable = true;          // false: moving averages and the like; no gradient, no optimiser state
+  std::string tied_to{};          // the weight whose storage this one shares (BERT's word embedding); counted once
+  bool partial_gradient = false;  // each IPU of the stage has a part of its gradient's sum (domain sharding)
 };
 
 // groups x [rows, inner] x [inner, columns].

@@ -25,6 +25,6 @@ void check_divides(const WorkloadRequest& request, std::int64_t size, const std:
 // IPU. The all-reduces of Megatron-LM: of the outputs of a matmul divided by rows in the forward pass, of the gradients
 // of the whole inputs of divided operators in the backward pass. UserError where nothing is divided, an extent does not
 // divide, or an operator that needs a whole tensor would read a part.
-[[nodiscard]] WorkloadGraph share_of_ipu(const WorkloadGraph& whole);
+[[nodiscard]] WorkloadGraph tensor_share(const WorkloadGraph& whole);
 
 }  // namespace podsim

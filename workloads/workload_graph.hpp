@@ -37,7 +37,8 @@ class WorkloadGraph {
   std::int64_t samples_per_micro_batch = 1;  // what throughput counts (sequences, images, packs)
   std::string sample_name = "samples";
   bool head_with_embedding = false;
-  int ipus_per_stage = 1;  // that share the work of each stage (tensor parallel)
+  int ipus_per_stage = 1;      // that share the work of each stage …
+  bool shares_domain = false;  // … by rows of images (domain sharding) instead of features and heads (tensor parallel)
 
   // Adds an operator that reads `producers` (their first output each); where `op.inputs` is empty, it is filled
   // with those outputs. Returns its vertex.

@@ -6,7 +6,8 @@
 
 namespace podsim {
 
-enum class CollectiveKind : std::uint8_t { AllReduce, ReduceScatter, AllGather, Broadcast };
+// Halo exchange: between neighbours in the order of the ranks, half of the bytes that one has between them each way.
+enum class CollectiveKind : std::uint8_t { AllReduce, ReduceScatter, AllGather, Broadcast, HaloExchange };
 
 [[nodiscard]] constexpr std::string_view name_of(CollectiveKind kind) {
   switch (kind) {
@@ -14,6 +15,7 @@ enum class CollectiveKind : std::uint8_t { AllReduce, ReduceScatter, AllGather, 
     case CollectiveKind::ReduceScatter: return "reduce-scatter";
     case CollectiveKind::AllGather: return "all-gather";
     case CollectiveKind::Broadcast: return "broadcast";
+    case CollectiveKind::HaloExchange: return "halo exchange";
   }
   return "";
 }

@@ -12,8 +12,8 @@ enum class State : std::uint8_t {
   Forward,          // forward pass of a stage (on-chip compute, sync and exchange)
   Backward,         // backward pass
   Recompute,        // forward again, before a backward pass
-  Exchange,         // inter-IPU copies
-  AllReduce,        // collectives between replicas (all-reduce, reduce-scatter, all-gather)
+  Exchange,         // inter-IPU copies, halo exchanges included
+  AllReduce,        // collectives between replicas or the IPUs of a stage (all-reduce, reduce-scatter, all-gather)
   WeightUpdate,     // optimiser
   RemoteMemory,     // load from or store to streaming memory
   HostInputStall,   // the host has not got the input ready

@@ -50,7 +50,8 @@ Collectives::Result Collectives::join(Ipu& ipu) {
   } else {
     conduct(group, ipu.process);
   }
-  return {group.times, group.plan.between_replicas};
+  const bool halo = program_.collectives[collective].kind == CollectiveKind::HaloExchange;
+  return {group.times, group.plan.between_replicas, halo ? State::Exchange : State::AllReduce};
 }
 
 void Collectives::conduct(Group& group, Process& conductor) {

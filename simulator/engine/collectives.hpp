@@ -26,6 +26,7 @@ class Collectives {
   struct Result {
     MeetingTimes times;
     bool between_replicas = true;
+    State state = State::AllReduce;  // of the IPUs meanwhile
   };
   Result join(Ipu& ipu);
 

@@ -78,7 +78,7 @@ void Interpreter::sync(Ipu& ipu) {
 void Interpreter::collective(Ipu& ipu) {
   const Collectives::Result result = parts_.collectives.join(ipu);
   ipu.timeline.spend(result.between_replicas ? State::Sync : State::Imbalance, result.times.met);
-  ipu.timeline.spend(State::AllReduce, result.times.left);
+  ipu.timeline.spend(result.state, result.times.left);
 }
 
 void Interpreter::host_call(Ipu& ipu) {

@@ -7,6 +7,7 @@
 
 #include "simulator/core/error.hpp"
 #include "simulator/partition/assignment.hpp"
+#include "workloads/domain_sharding.hpp"
 #include "workloads/tensor_parallel.hpp"
 #include "workloads/workload_graph.hpp"
 
@@ -47,7 +48,8 @@ int count_ipus(const Assignment& assignment, const PartitionRequest& request, bo
     throw UserError(request.where,
                     std::to_string(ipus_per_stage) +
                         " IPUs cannot share a stage: the number must be a power of 2, as that of a replica's IPUs",
-                    "set tensor_parallel to " + std::to_string(std::bit_floor(static_cast<unsigned>(ipus_per_stage))));
+                    "set tensor_parallel or domain_sharding to " +
+                        std::to_string(std::bit_floor(static_cast<unsigned>(ipus_per_stage))));
   }
   const int wanted = (given > 0 ? given : used) * ipus_per_stage;
   if (profiled || std::has_single_bit(static_cast<unsigned>(wanted))) return wanted;
@@ -273,7 +275,8 @@ StagedModel stages_of(const WorkloadGraph& graph, const PartitionRequest& reques
 
 StagedModel partition(const WorkloadGraph& graph, const PartitionRequest& request) {
   graph.validate();
-  return graph.ipus_per_stage > 1 ? stages_of(share_of_ipu(graph), request) : stages_of(graph, request);
+  if (graph.ipus_per_stage == 1) return stages_of(graph, request);
+  return stages_of(graph.shares_domain ? domain_share(graph, request.training) : tensor_share(graph), request);
 }
 
 }  // namespace podsim

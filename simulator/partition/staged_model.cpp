@@ -23,14 +23,24 @@ double StagedModel::weight_bytes(int stage) const {
 
 double StagedModel::gradient_bytes(int stage) const {
   double sum = 0;
+  for (const Weight& weight : stages.at(static_cast<std::size_t>(stage)).weights) sum += gradient_bytes(weight);
+  return sum;
+}
+
+double StagedModel::partial_gradient_bytes(int stage) const {
+  double sum = 0;
   for (const Weight& weight : stages.at(static_cast<std::size_t>(stage)).weights) {
-    if (!weight.trainable) continue;
-    // Accumulators are never narrower than the weights.
-    const std::int64_t width =
-        profiled ? bytes_of(weight.type) : std::max(bytes_of(weight.type), bytes_of(optimizer.accumulator_type));
-    sum += static_cast<double>(weight.elements) * static_cast<double>(width);
+    if (weight.partial_gradient) sum += gradient_bytes(weight);
   }
   return sum;
+}
+
+double StagedModel::gradient_bytes(const Weight& weight) const {
+  if (!weight.trainable) return 0;
+  // Accumulators are never narrower than the weights.
+  const std::int64_t width =
+      profiled ? bytes_of(weight.type) : std::max(bytes_of(weight.type), bytes_of(optimizer.accumulator_type));
+  return static_cast<double>(weight.elements) * static_cast<double>(width);
 }
 
 double StagedModel::optimizer_state_bytes(int stage) const {

@@ -58,7 +58,12 @@ struct StagedModel {
   [[nodiscard]] std::int64_t weight_elements(int stage) const;  // trainable
   [[nodiscard]] double weight_bytes(int stage) const;           // all
   [[nodiscard]] double gradient_bytes(int stage) const;         // of the accumulators, trainable weights
+  // Of these, what the IPUs of the stage have to add up before the update (domain sharding).
+  [[nodiscard]] double partial_gradient_bytes(int stage) const;
   [[nodiscard]] double optimizer_state_bytes(int stage) const;
+
+ private:
+  [[nodiscard]] double gradient_bytes(const Weight& weight) const;
 };
 
 }  // namespace podsim

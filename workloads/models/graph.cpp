@@ -4,6 +4,7 @@
 #include <map>
 
 #include "simulator/core/error.hpp"
+#include "workloads/domain_sharding.hpp"
 #include "workloads/graph_shapes.hpp"
 #include "workloads/tensor_parallel.hpp"
 #include "workloads/workload.hpp"
@@ -29,7 +30,7 @@ class GraphReader {
                                              ? sizes_.extent(file.value("samples_per_micro_batch"))
                                              : request_.micro_batch_size;
     workload_->head_with_embedding = file.boolean("head_with_embedding");
-    workload_->ipus_per_stage = static_cast<int>(tensor_parallel(request_));
+    set_sharing(request_, *workload_);
     for (const Value& block : file.value("blocks").array()) read_block(block);
     for (const Value& op : file.value("operators").array()) read_operator(op);
     workload_->validate();
@@ -272,7 +273,9 @@ class GraphWorkload final : public Workload {
   [[nodiscard]] std::string description() const override {
     return "Any operator graph from a JSON file or inline object, given as config.";
   }
-  [[nodiscard]] std::vector<Option> options() const override { return {tensor_parallel_option()}; }
+  [[nodiscard]] std::vector<Option> options() const override {
+    return {tensor_parallel_option(), domain_sharding_option()};
+  }
   [[nodiscard]] std::unique_ptr<WorkloadGraph> build(const WorkloadRequest& request) const override {
     if (request.config.is_null()) {
       throw UserError(request.options.where(), "the workload graph needs \"config\"",

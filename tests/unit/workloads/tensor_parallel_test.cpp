@@ -14,7 +14,7 @@ using test::build;
 using test::operator_named;
 using ::testing::HasSubstr;
 
-WorkloadGraph share(const std::string& model, const test::Asked& asked) { return share_of_ipu(*build(model, asked)); }
+WorkloadGraph share(const std::string& model, const test::Asked& asked) { return tensor_share(*build(model, asked)); }
 
 std::string message_of(const std::string& model, const test::Asked& asked) {
   try {
@@ -62,7 +62,7 @@ TEST(TensorParallel, TheWorkOfTheIpusAddsUp) {
       const test::Asked asked = {.options = "{" + options + R"("tensor_parallel": )" + std::to_string(ipus) + "}",
                                  .micro_batch_size = 2};
       const auto whole = build(model, asked);
-      const WorkloadGraph part = share_of_ipu(*whole);
+      const WorkloadGraph part = tensor_share(*whole);
       double divided = 0, all = 0;
       for (const auto vertex : boost::make_iterator_range(boost::vertices(whole->graph))) {
         const double before = whole->graph[vertex].forward_amp_flops();
@@ -110,7 +110,7 @@ TEST(TensorParallel, DividesTheVocabulary) {
   const test::Asked asked = {.options = R"({"tensor_parallel": 4, "sequence_length": 256})"};
   const auto whole = build("gpt2", asked);
   EXPECT_EQ(whole->parameter_count(), build("gpt2", {})->parameter_count() + 3 * 768);  // 50,260 instead of 50,257
-  const WorkloadGraph part = share_of_ipu(*whole);
+  const WorkloadGraph part = tensor_share(*whole);
   EXPECT_EQ(std::get<GatherShape>(operator_named(part, "embedding/word").shape).rows, 50260 / 4);
   EXPECT_EQ(operator_named(part, "embedding/word").weight_elements(), 50260 / 4 * 768);
   EXPECT_THAT(collectives(part, "embedding"),
