@@ -2,6 +2,7 @@
 #include "workloads/convolutional.hpp"
 
 #include "simulator/core/error.hpp"
+#include "workloads/domain_sharding.hpp"
 
 namespace podsim {
 

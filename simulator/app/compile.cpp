@@ -139,8 +139,10 @@ void profiled_codes(Compilation& compilation) {
 MemoryRequest memory_request(const Scenario& scenario, const Compilation& compilation, int ipu) {
   const Execution& execution = scenario.execution;
   MemoryRequest request;
+  bool partial = false;
   for (const Stage& stage : compilation.model.stages) {
     if (!compilation.model.on_ipu(stage, ipu)) continue;
+    partial = partial || compilation.model.partial_gradient_bytes(stage.index) > 0;
     StageMemory memory;
     memory.operators = &stage.operators;
     memory.weights = &stage.weights;
@@ -151,14 +153,19 @@ MemoryRequest memory_request(const Scenario& scenario, const Compilation& compil
     for (const HostTensor& tensor : stage.host_results) {
       if (ipu == stage.ipu || tensor.divided) memory.host_result_bytes += tensor.bytes;
     }
+    // Equal collectives share their code.
+    for (const auto* collectives : {&stage.forward_collectives, &stage.backward_collectives}) {
+      for (const StageCollective& each : *collectives) memory.collective_bytes += each.bytes;
+    }
     request.stages.push_back(memory);
   }
   request.training = scenario.workload_request.training;
   request.recomputation = scenario.recomputation;
   request.optimizer = compilation.model.optimizer;
-  // One micro-batch of one replica: no gradient waits for others, unless loss scaling looks at all of them first.
+  // One micro-batch of one replica: no gradient waits for others, unless it is a part of a sum over the IPUs of the
+  // stage, or loss scaling looks at all of them first.
   request.accumulates_gradients =
-      execution.micro_batches > 1 || execution.replicas > 1 || scenario.lowering.auto_loss_scaling;
+      execution.micro_batches > 1 || execution.replicas > 1 || partial || scenario.lowering.auto_loss_scaling;
   request.optimizer_state_off_chip = execution.optimizer_state.off_chip;
   request.weights_off_chip = execution.weights.off_chip;
   request.accumulators_off_chip = execution.accumulators.off_chip;

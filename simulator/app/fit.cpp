@@ -27,11 +27,12 @@ std::string contributors(const MemoryReport& report) {
   return text;
 }
 
-// Whether the workload can be divided over the IPUs of a stage.
-bool divides_stages(const Scenario& scenario) {
-  const std::vector<Option> options = scenario.workload->options();
-  return std::any_of(options.begin(), options.end(),
-                     [](const Option& option) { return option.name == "tensor_parallel"; });
+// The option with which several IPUs share a stage of this workload; "" where there is none.
+std::string sharing_option(const Scenario& scenario) {
+  for (const Option& option : scenario.workload->options()) {
+    if (option.name == "tensor_parallel" || option.name == "domain_sharding") return option.name;
+  }
+  return "";
 }
 
 // Advice of Graphcore's memory and performance guide, section 6.4, that the scenario does not follow yet.
@@ -52,7 +53,8 @@ std::string advice(const Scenario& scenario) {
   if (scenario.lowering.partials == ElementType::Float32) ideas.emplace_back("half partials");
   ideas.emplace_back("a lower matmul_proportion on that IPU");
   ideas.emplace_back("more IPUs per replica or another split");
-  if (divides_stages(scenario)) ideas.emplace_back("more IPUs for each stage (tensor_parallel)");
+  const std::string sharing = sharing_option(scenario);
+  if (!sharing.empty()) ideas.push_back("more IPUs for each stage (" + sharing + ")");
   std::string text = "what would help: ";
   for (std::size_t i = 0; i < ideas.size(); ++i) text += (i == 0 ? "" : ", ") + ideas[i];
   return text + "; or \"allow_out_of_memory\": true to go on";

@@ -125,8 +125,8 @@ std::string collectives_text(const std::vector<StageCollective>& collectives) {
     }
     if (count == 0) continue;
     const bool equal = bytes == largest * static_cast<double>(count);
-    text += fmt::format("{}{} x {}, {}{}", text.empty() ? "" : "; ", count, name_of(kind),
-                        format_bytes(equal ? largest : bytes), equal ? "" : " in all");
+    text += fmt::format("{}{} x {}", text.empty() ? "" : "; ", count, name_of(kind));
+    text += equal ? " of " + format_bytes(largest) : ", " + format_bytes(bytes) + " in all";
   }
   return text.empty() ? "none" : text;
 }

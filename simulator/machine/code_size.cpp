@@ -131,6 +131,8 @@ CodeSizes code_sizes(const Lowering& lowering, const MemoryRequest& request) {
   for (const StageMemory& stage : request.stages) {
     const double share = stage.stage_input_bytes / tiles / parameters.get("exchange_message_bytes");
     stage_messages += std::ceil(share) * (request.training ? 4 : 2);  // received and sent, both ways
+    const double sums = stage.collective_bytes / tiles / parameters.get("exchange_message_bytes");
+    stage_messages += std::ceil(sums) * 4;  // received and sent, in the two phases of an all-reduce
   }
   sizes.global_exchange = parameters.get("global_exchange_code_base_bytes") + instruction * stage_messages +
                           parameters.get("global_exchange_code_bytes_per_replica") * others;

@@ -41,6 +41,7 @@ struct StageMemory {
   double stage_input_bytes = 0;                        // per micro-batch
   std::int64_t live_micro_batches = 1;                 // from the program (program/analysis.hpp)
   double host_input_bytes = 0, host_result_bytes = 0;  // stream buffers, per micro-batch
+  double collective_bytes = 0;                         // of the different collectives between the IPUs of the stage
 };
 
 struct MemoryRequest {

@@ -250,7 +250,7 @@ TEST(SharedStages, SayWhatIsWrong) {
   const auto three = workload("bert", R"({"tensor_parallel": 3})");
   EXPECT_THAT(message_of(*three, by_layers({6, 6})),
               HasSubstr("3 IPUs cannot share a stage: the number must be a power of 2, as that of a replica's IPUs|set "
-                        "tensor_parallel to 2"));
+                        "tensor_parallel or domain_sharding to 2"));
   const auto four = workload("bert", R"({"tensor_parallel": 4})");
   EXPECT_THAT(message_of(*four, by_layers({4, 4, 4})),
               HasSubstr("a replica of 12 IPUs is not possible: the number must be a power of 2, and 4 IPUs share each "

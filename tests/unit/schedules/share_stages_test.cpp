@@ -89,5 +89,37 @@ TEST(SharedStages, OnlyTheIpusOfAStageRunIt) {
   EXPECT_THROW(check(program), InternalError);
 }
 
+// Domain sharding: gradients that are parts are summed inside the stage once for an update, before the replicas' sums.
+TEST(SharedStages, PartialGradientsAreSummedFirst) {
+  Execution execution = training(4);
+  execution.replicas = 2;
+  StagedModel model = shared_by(2, chain(1));
+  model.stages[0].weights.front().partial_gradient = true;
+  model.stages[0].weights.push_back({"whole", 7, ElementType::Float16, true, ""});
+  const Program program = emit("pipelined", model, execution);
+  std::vector<std::string> order;
+  for (const auto& collective : executed<Collective>(program, 1)) {
+    const auto& operation = program.collectives[static_cast<std::size_t>(collective.step.collective)];
+    order.push_back(operation.name + " of " + std::to_string(static_cast<int>(operation.bytes)));
+  }
+  ASSERT_EQ(order.size(), 4U * 3 + 2);
+  EXPECT_EQ(order[order.size() - 2], "partial_gradients/0 of 200");
+  EXPECT_EQ(order.back(), "gradients/0 of 214");
+}
+
+// … of sharded accumulators each replica has its part.
+TEST(SharedStages, PartialGradientsOfShardedAccumulators) {
+  Execution execution = training(4);
+  execution.replicas = 2;
+  execution.accumulators.sharded = true;
+  StagedModel model = shared_by(2, chain(1));
+  model.stages[0].weights.front().partial_gradient = true;
+  const Program program = emit("pipelined", model, execution);
+  const auto partial = std::find_if(program.collectives.begin(), program.collectives.end(),
+                                    [](const auto& operation) { return operation.name == "partial_gradients/0"; });
+  ASSERT_NE(partial, program.collectives.end());
+  EXPECT_EQ(partial->bytes, 100);
+}
+
 }  // namespace
 }  // namespace podsim

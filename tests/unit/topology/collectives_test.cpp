@@ -408,5 +408,22 @@ TEST(Speed, AThousandRanksTakeMilliseconds) {
   EXPECT_LT(elapsed.count(), 0.5);  // about 0.01 s on an idle machine
 }
 
+// Halo exchange: one step, half of the bytes each way between neighbours; the ends have one neighbour.
+TEST(CollectivePlans, AHaloExchangeIsBetweenNeighbours) {
+  const Topology pod = make_pod("pod16");
+  const CollectivePlan plan = plan_collective(pod, request_of(CollectiveKind::HaloExchange, every(1, 4), 1e6));
+  ASSERT_EQ(plan.steps.size(), 1U);
+  EXPECT_EQ(plan.steps[0].repeat, 1);
+  EXPECT_EQ(plan.algorithm, "neighbours");
+  std::set<std::pair<int, int>> pairs;
+  for (const Flow& flow : plan.steps[0].flows) {
+    EXPECT_EQ(flow.bytes, 0.5e6);
+    pairs.emplace(flow.from_ipu, flow.to_ipu);
+  }
+  EXPECT_EQ(pairs, (std::set<std::pair<int, int>>{{0, 1}, {1, 0}, {1, 2}, {2, 1}, {2, 3}, {3, 2}}));
+  // 1 to 2 goes over the rung, with what 1 sends to 0, and then up a rail of half its bandwidth.
+  EXPECT_NEAR(seconds(pod, plan), kFixed + 0.5e6 / kRail, 1e-12);
+}
+
 }  // namespace
 }  // namespace podsim
