@@ -182,7 +182,8 @@ std::vector<std::vector<Override>> further_values(const TuneRequest& request) {
 int ipus_per_stage(const Base& base, const std::vector<Override>& further) {
   int ipus = base.ipus_per_stage;
   for (const auto& [key, value] : further) {
-    if (key == "workload.tensor_parallel") ipus = static_cast<int>(parse_value(value, key).integer());
+    if (key != "workload.tensor_parallel" && key != "workload.domain_sharding") continue;
+    ipus = static_cast<int>(parse_value(value, key).integer());
   }
   return std::max(1, ipus);
 }

@@ -140,5 +140,22 @@ TEST(TuneBound, IsTheWorkOfTheSlowestIpu) {
   EXPECT_NEAR(least_run_seconds(compilation.program), 0.048, 1e-12);
 }
 
+// Replicas take as many IPUs as their stages and those that share each of them.
+TEST(TuneSpace, CountsTheIpusThatShareStages) {
+  TuneRequest request = bert_request();
+  request.source.member("workload").set("tensor_parallel", 2);
+  for (const TunePlan& plan : space_of(request).plans) {
+    EXPECT_EQ(plan.ipus_per_stage, 2);
+    EXPECT_LE(plan.replicas * plan.ipus_per_replica * 2, 16);
+  }
+  request.axes.push_back(parse_axis("workload.tensor_parallel=1,2"));
+  int shared = 0;
+  for (const TunePlan& plan : space_of(request).plans) {
+    shared += plan.ipus_per_stage == 2 ? 1 : 0;
+    EXPECT_LE(plan.replicas * plan.ipus_per_replica * plan.ipus_per_stage, 16);
+  }
+  EXPECT_GT(shared, 0);
+}
+
 }  // namespace
 }  // namespace podsim
