@@ -155,22 +155,14 @@ class DomainWalk final : public ShareWalk {
 }  // namespace
 
 Option domain_sharding_option() {
-  return {.name = "domain_sharding",
-          .type = OptionType::Integer,
-          .default_value = 1,
-          .help =
-              "IPUs that share the images of each stage by rows, with halo exchanges between neighbours; weights are "
-              "on each. A replica has that many IPUs for each one of ipu_config.",
-          .minimum = 1,
-          .maximum = 1024};
+  return sharing_option("domain_sharding",
+                        "IPUs that share the images of each stage by rows, with halo exchanges between neighbours; "
+                        "weights are on each. A replica has that many IPUs for each one of ipu_config.");
 }
 
 void set_sharing(const WorkloadRequest& request, WorkloadGraph& graph) {
   const std::int64_t tensors = tensor_parallel(request);
-  const Value::Object& values = request.options.values();
-  const bool declared =
-      std::any_of(values.begin(), values.end(), [](const auto& entry) { return entry.first == "domain_sharding"; });
-  const std::int64_t domain = declared ? request.options.integer("domain_sharding") : 1;
+  const std::int64_t domain = sharing_ipus(request, "domain_sharding");
   if (tensors > 1 && domain > 1) {
     throw UserError(request.options.where("domain_sharding"),
                     "domain_sharding and tensor_parallel divide a stage in two ways", "use one of them");

@@ -7,6 +7,17 @@
 
 namespace podsim {
 
+Option sharing_option(const std::string& name, const std::string& help) {
+  return {.name = name, .type = OptionType::Integer, .default_value = 1, .help = help, .minimum = 1, .maximum = 1024};
+}
+
+std::int64_t sharing_ipus(const WorkloadRequest& request, const std::string& option) {
+  const Value::Object& values = request.options.values();
+  const bool declared =
+      std::any_of(values.begin(), values.end(), [&option](const auto& entry) { return entry.first == option; });
+  return declared ? request.options.integer(option) : 1;
+}
+
 ShareWalk::ShareWalk(const WorkloadGraph& whole) : share_(whole), axes_(boost::num_vertices(whole.graph)) {}
 
 WorkloadGraph ShareWalk::run() {

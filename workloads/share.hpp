@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "workloads/workload.hpp"
 #include "workloads/workload_graph.hpp"
 
 namespace podsim {
@@ -13,6 +14,10 @@ namespace podsim {
 // The axis of a tensor of which each IPU has a part. First: groups, such as the heads of an attention; Field: the rows
 // of images (NHWC); Last: features.
 enum class Axis : std::uint8_t { Whole, First, Field, Last };
+
+// An option that counts the IPUs of a stage, and its value; 1 where a workload does not declare it.
+[[nodiscard]] Option sharing_option(const std::string& name, const std::string& help);
+[[nodiscard]] std::int64_t sharing_ipus(const WorkloadRequest& request, const std::string& option);
 
 class ShareWalk {
  public:

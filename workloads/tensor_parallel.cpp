@@ -179,22 +179,12 @@ class TensorWalk final : public ShareWalk {
 }  // namespace
 
 Option tensor_parallel_option() {
-  return {.name = "tensor_parallel",
-          .type = OptionType::Integer,
-          .default_value = 1,
-          .help =
-              "IPUs that share each stage: attention heads, feed-forward layers and vocabulary are divided, with "
-              "all-reduces between them. A replica has that many IPUs for each one of ipu_config.",
-          .minimum = 1,
-          .maximum = 1024};
+  return sharing_option("tensor_parallel",
+                        "IPUs that share each stage: attention heads, feed-forward layers and vocabulary are divided, "
+                        "with all-reduces between them. A replica has that many IPUs for each one of ipu_config.");
 }
 
-std::int64_t tensor_parallel(const WorkloadRequest& request) {
-  const Value::Object& values = request.options.values();
-  const bool declared =
-      std::any_of(values.begin(), values.end(), [](const auto& entry) { return entry.first == "tensor_parallel"; });
-  return declared ? request.options.integer("tensor_parallel") : 1;
-}
+std::int64_t tensor_parallel(const WorkloadRequest& request) { return sharing_ipus(request, "tensor_parallel"); }
 
 void check_divides(const WorkloadRequest& request, std::int64_t size, const std::string& name,
                    const std::string& where) {
