@@ -213,5 +213,26 @@ TEST_F(Bottleneck, WaitingUnderASequentialScheduleIsItsNature) {
   EXPECT_THAT(summarize(record(pipeline), program).bottleneck, HasSubstr("one IPU at a time"));
 }
 
+// Two IPUs for each stage: both are named, their stage once, and the sums between them as a cause of their own.
+TEST_F(Bottleneck, SharedStages) {
+  Pipeline pipeline = steady();
+  pipeline.forward = {1, 1, 3, 3};
+  Program program = program_of(pipeline);
+  program.stages = 2;
+  program.ipus_per_stage = 2;
+  program.ipu_of_stage = {0, 2};
+  const Summary summary = summarize(record(pipeline), program);
+  EXPECT_EQ(summary.ipus[3].stages, std::vector<int>{1});
+  EXPECT_THAT(summary.bottleneck, HasSubstr("stage 1 on IPUs 2 and 3 is the slowest"));
+  pipeline = steady();
+  pipeline.all_reduce = 1000;
+  EXPECT_THAT(
+      summarize(record(pipeline), program).bottleneck,
+      AllOf(HasSubstr("all-reduces between the 2 IPUs of each stage take"), HasSubstr("let fewer IPUs share a stage")));
+  pipeline.replicas = program.replicas = 2;
+  EXPECT_THAT(summarize(record(pipeline), program).bottleneck,
+              HasSubstr("between the 2 IPUs of each stage and between 2 replicas take"));
+}
+
 }  // namespace
 }  // namespace podsim
