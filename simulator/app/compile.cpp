@@ -257,8 +257,8 @@ void add_second_graph(Compilation& compilation, const Scenario& scenario, const 
     throw UserError(error.where(), "second graph: " + error.problem(), error.remedy());
   }
   if (host.switch_every == 0) host.switch_every = compilation.program.execution.runs / scenario.epochs;
-  host.switch_seconds = switch_seconds(scenario, compilation, other, *compilation.second_graph) +
-                        switch_seconds(other, *compilation.second_graph, scenario, compilation);
+  host.switch_seconds = switch_seconds(scenario, compilation, other, *compilation.second_graph);
+  host.switch_back_seconds = switch_seconds(other, *compilation.second_graph, scenario, compilation);
 }
 
 }  // namespace

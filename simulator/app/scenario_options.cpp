@@ -143,10 +143,9 @@ std::vector<Option> host_options() {
       count("prefetch_depth", 1, 0, 1024, "Micro-batches buffered ahead per stream and replica."),
       count("io_tiles", 0, 0, 1024, "Tiles set aside for host IO; compute loses them."),
       choice("input_type", "auto", {"auto", "fp32", "fp16", "int8"}, "Type of transferred samples; auto: the model's."),
-      count(
-          "second_graph_every", 0, 0, kMany,
-          "Host calls between which a second graph has the IPUs: its code up, weights down and up, its own host calls, "
-          "and back; 0: one graph (with second_graph and dataset_samples: an epoch's)."),
+      count("second_graph_every", 0, 0, kMany,
+            "Host calls after which a second graph has the IPUs: its code up, weights down and up, its own host calls, "
+            "and back; 0: one graph (with second_graph and dataset_samples: an epoch's)."),
       object("second_graph",
              "What is different in the second graph, as paths and values: {\"workload.mode\": \"inference\", "
              "\"workload.micro_batch_size\": 8}; without it, it is of the first one's size and only switched in."),

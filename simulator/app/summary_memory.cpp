@@ -36,6 +36,7 @@ SecondGraphSummary second_graph_summary(const Compilation& compilation) {
   summary.calls = second.program.execution.runs;
   summary.turn_seconds = host.second_graph_seconds;
   summary.switch_seconds = host.switch_seconds;
+  summary.switch_back_seconds = host.switch_back_seconds;
   summary.samples_per_second = compilation.second_graph_throughput;
   for (const MemoryReport& report : second.memory) {
     summary.peak_tile_bytes = std::max(summary.peak_tile_bytes, report.peak_tile_bytes);

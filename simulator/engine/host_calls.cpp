@@ -36,9 +36,11 @@ HostCalls::HostCalls(const Topology& topology, const Program& program, Kernel& k
 
 void HostCalls::spawn(std::int64_t calls) {
   if (calls == 0) return;
+  const HostPlan& plan = program_.host;
+  closes_ = plan.second_graph_seconds > 0 && plan.switch_every > 0 && calls % plan.switch_every == 0;
   for (std::size_t i = 0; i < instances_.size(); ++i) {
     Instance& instance = *instances_[i];
-    instance.total = calls;
+    instance.total = calls + (closes_ ? 1 : 0);
     instance.latest_of_replica.assign(static_cast<std::size_t>(instance.replicas), 0.0);
     instance.met_of_replica = instance.latest_of_replica;
     // A pod without hosts in its description still has someone who calls: the process stands at its first IPU.
@@ -61,14 +63,17 @@ void HostCalls::serve(Instance& instance) {
     if (instance.arrived < ipus) kernel_.block(instance.process, kHostCall);
     const double met = instance.latest;
     kernel_.sleep_until(instance.process, met, kHostCallStart);
-    const double prepared = streams_.preparation_end(instance.first_replica, met);
+    const bool closing = closes_ && instance.done + 1 == instance.total;
+    const double prepared = closing ? met : streams_.preparation_end(instance.first_replica, met);
     kernel_.sleep_until(instance.process, prepared, kHostPreparation);
     const HostPlan& plan = program_.host;
-    const bool second = second_graph_before(instance);
-    const double evaluated = prepared + (second ? plan.second_graph_seconds : 0);
-    const double left = evaluated + plan.call_overhead_seconds + (second ? plan.switch_seconds : 0);
+    double evaluated = prepared, left = prepared + (closing ? 0 : plan.call_overhead_seconds);
+    if (second_graph_before(instance)) {
+      evaluated += plan.second_graph_seconds;
+      left += plan.second_graph_seconds + plan.switch_seconds + (closing ? 0 : plan.switch_back_seconds);
+    }
     kernel_.sleep_until(instance.process, left, kHostCallOverhead);
-    streams_.release_run(instance.first_replica, instance.replicas);
+    if (!closing) streams_.release_run(instance.first_replica, instance.replicas);
     instance.times = {met, met, prepared, evaluated, left};
     instance.arrived = 0;
     instance.latest = 0;

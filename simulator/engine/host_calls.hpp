@@ -18,7 +18,7 @@ class HostCalls {
  public:
   HostCalls(const Topology& topology, const Program& program, Kernel& kernel, HostStreams& streams);
 
-  void spawn(std::int64_t calls);  // the processes; each serves so many calls
+  void spawn(std::int64_t calls);  // the processes; each serves so many runs
 
   struct Times {
     double replica_met = 0;  // all IPUs of the replica had ended their run …
@@ -28,6 +28,8 @@ class HostCalls {
     double left = 0;
   };
   [[nodiscard]] Times call(Ipu& ipu);
+  // Whether the second graph has a turn after the last run, too: all IPUs then meet at one more call.
+  [[nodiscard]] bool closes() const { return closes_; }
 
   struct Instance {
     Process process;
@@ -52,6 +54,7 @@ class HostCalls {
   HostStreams& streams_;
   std::vector<std::unique_ptr<Instance>> instances_;  // those that feed replicas
   std::vector<Instance*> of_replica_;
+  bool closes_ = false;
 };
 
 // Blocks of replicas per instance, and of instances per host, in order.

@@ -10,6 +10,10 @@ void Interpreter::execute(Ipu& ipu) {
   parts_.streams.settle(ipu);
   parts_.kernel.sleep_until(ipu.process, ipu.timeline.time(), kOwnWork);
   run_ends_.add(std::max<std::int64_t>(0, ipu.calls - 1), ipu.timeline.time() + skipped_seconds_);
+  if (parts_.calls.closes()) {
+    book(parts_.calls.call(ipu), ipu);
+    parts_.kernel.sleep_until(ipu.process, ipu.timeline.time(), kOwnWork);
+  }
   ipu.finished = true;
 }
 
@@ -84,13 +88,16 @@ void Interpreter::collective(Ipu& ipu) {
 void Interpreter::host_call(Ipu& ipu) {
   if (ipu.calls > 0) run_ends_.add(ipu.calls - 1, ipu.timeline.time() + skipped_seconds_);
   ++ipu.calls;
-  const HostCalls::Times times = parts_.calls.call(ipu);
+  book(parts_.calls.call(ipu), ipu);
+  drained(ipu);
+}
+
+void Interpreter::book(const HostCalls::Times& times, Ipu& ipu) {
   ipu.timeline.spend(ipu.worked ? State::RampDown : State::Imbalance, times.replica_met);
   ipu.timeline.spend(State::Sync, times.met);
   ipu.timeline.spend(State::HostInputStall, times.prepared);
   ipu.timeline.spend(State::SecondGraph, times.evaluated);
   ipu.timeline.spend(State::HostCall, times.left);
-  drained(ipu);
 }
 
 void Interpreter::end_of_update(Ipu& ipu) {

@@ -49,6 +49,7 @@ class Interpreter {
   void sync(Ipu& ipu);
   void collective(Ipu& ipu);
   void host_call(Ipu& ipu);
+  void book(const HostCalls::Times& times, Ipu& ipu);  // of a call
   void end_of_update(Ipu& ipu);
   void end_of_loop(Ipu& ipu);
   [[nodiscard]] State waiting_state(const Ipu& ipu) const;

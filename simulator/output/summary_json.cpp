@@ -103,6 +103,7 @@ Json second_graph_of(const SecondGraphSummary& second) {
   result["calls"] = second.calls;
   result["turn_seconds"] = second.turn_seconds;
   result["switch_seconds"] = second.switch_seconds;
+  result["switch_back_seconds"] = second.switch_back_seconds;
   result["throughput_samples_per_second"] = second.samples_per_second;
   if (second.peak_tile_bytes > 0) result["peak_tile_bytes"] = second.peak_tile_bytes;
   return result;

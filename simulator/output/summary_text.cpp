@@ -96,10 +96,10 @@ void print_startup(Text& text, const StartupSummary& startup) {
 }
 
 void print_second_graph(Text& text, const SecondGraphSummary& second, const std::string& sample_name) {
-  text.heading(fmt::format("Second graph (after every {} host calls, but the last)", format_count(second.every)));
+  text.heading(fmt::format("Second graph (after every {} host calls)", format_count(second.every)));
   text.line("  {:<22}{}  ({} host calls)", "a turn", format_seconds(second.turn_seconds), format_count(second.calls));
   text.line("  {:<22}{}", "throughput", format_rate(second.samples_per_second, sample_name));
-  text.line("  {:<22}{}", "switch to it and back", format_seconds(second.switch_seconds));
+  text.line("  {:<22}{}", "switch to it and back", format_seconds(second.switch_seconds + second.switch_back_seconds));
   if (second.peak_tile_bytes > 0) text.line("  {:<22}{}", "fullest tile", format_bytes(second.peak_tile_bytes));
 }
 

@@ -184,7 +184,8 @@ struct HostPlan {
   int numa_nodes_per_host = 1;
   double numa_remote_slowdown = 1;  // seconds of a thread whose memory is all on other nodes, over one with its own
   std::int64_t switch_every = 0;    // another executable is switched in before every so many calls; 0: never
-  double switch_seconds = 0;        // to it and back
+  double switch_seconds = 0;        // to it …
+  double switch_back_seconds = 0;   // … and back
   double second_graph_seconds = 0;  // what it runs in between
 };
 

@@ -41,12 +41,13 @@ struct StartupSummary {
 
 // Another executable that takes turns with this one, where it is given. Filled in by the caller.
 struct SecondGraphSummary {
-  std::int64_t every = 0;         // host calls of the first graph between its turns
-  std::int64_t calls = 0;         // its own host calls in a turn
-  double turn_seconds = 0;        // of these
-  double switch_seconds = 0;      // to it and back
-  double samples_per_second = 0;  // within a call
-  double peak_tile_bytes = 0;     // 0: no chip model
+  std::int64_t every = 0;          // host calls of the first graph between its turns
+  std::int64_t calls = 0;          // its own host calls in a turn
+  double turn_seconds = 0;         // of these
+  double switch_seconds = 0;       // to it …
+  double switch_back_seconds = 0;  // … and back
+  double samples_per_second = 0;   // within a call
+  double peak_tile_bytes = 0;      // 0: no chip model
 };
 
 struct LinkSummary {

@@ -192,6 +192,23 @@ TEST(Preprocessing, OnTheIpuNeedsSamplesThere) {
               HasSubstr("the host prepares the samples"));
 }
 
+// Drawn preparation times are simulated one by one: 8,192 micro-batches a host call. Each costs some waits and copies
+// of four IPUs, no more.
+TEST(Prefetch, RandomPreparationCostsAFewActivitiesForEachMicroBatch) {
+  const ChildResult result =
+      of_scenario("bert_large_bow_pod16",
+                  {{"host.preprocess_seconds_per_sample", "0.0001"},
+                   {"host.preprocess_distribution", "exponential"},
+                   {"runs", "1"}},
+                  [](const Simulation& simulation) {
+                    return std::vector<double>{static_cast<double>(simulation.trace.activities) / (4 * 2048)};
+                  });
+  EXPECT_EQ(result.error, "");
+  ASSERT_EQ(result.numbers.size(), 1U);
+  EXPECT_GT(result.numbers[0], 4);
+  EXPECT_LT(result.numbers[0], 60);
+}
+
 // One server's 128 cores in 8 NUMA nodes; 8 instances of 14 workers, as in Graphcore's ResNet-50 recipe for a Pod16.
 TEST(PopDist, AnInstanceOnEachNumaNodeHasItsMemoryThere) {
   const auto prepared = [](int instances, int workers, const std::string& numa_aware) {

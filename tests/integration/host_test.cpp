@@ -146,6 +146,59 @@ TEST(HostClosedForms, EverySecondCallPaysTheSwitchOfGraphs) {
   }
 }
 
+// Options of every kind together: each IPU's states add up to the makespan, step by step or not, and without waiting
+// states where there is no cause for them.
+TEST(HostConservation, AnyOptionsBookEverySecondOnce) {
+  const char* const streams[] = {"0", "1", "3"};
+  const char* const preparations[] = {"0", "0.0001", "0.02"};
+  const char* const distributions[] = {"fixed", "exponential"};
+  int cases = 0;
+  for (const char* depth : streams) {
+    for (const char* preparation : preparations) {
+      for (const char* distribution : distributions) {
+        for (const char* asynchronous : {"true", "false"}) {
+          const std::string modes[] = {"all", "final"};
+          const Overrides overrides = {{"host.prefetch_depth", depth},
+                                       {"host.preprocess_seconds_per_sample", preparation},
+                                       {"host.preprocess_distribution", distribution},
+                                       {"host.asynchronous", asynchronous},
+                                       {"host.instances", cases % 2 == 0 ? "1" : "2"},
+                                       {"host.second_graph_every", cases % 3 == 0 ? "2" : "0"},
+                                       {"host.callback_seconds", cases % 5 == 0 ? "0" : "0.0003"},
+                                       {"workload.input_bytes", cases % 7 == 0 ? "0" : "300000"},
+                                       {"output_mode", modes[cases % 2]},
+                                       {"replication_factor", "2"},
+                                       {"runs", "5"}};
+          const auto figures = [](const Simulation& simulation) {
+            std::vector<double> numbers = {simulation.trace.makespan_seconds};
+            for (const PerState& seconds : simulation.trace.state_seconds) {
+              double sum = 0;
+              for (const double part : seconds) sum += part;
+              numbers.push_back(sum);
+            }
+            return numbers;
+          };
+          const ChildResult fast = of_text(kTraining, overrides, figures);
+          const ChildResult full = of_text(kTraining, overrides, figures, {.fast_forward = false});
+          ASSERT_EQ(fast.error + full.error, "") << cases;
+          for (const double sum : fast.numbers) EXPECT_NEAR(sum / full.numbers[0], 1, 1e-9) << cases;
+          ++cases;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(cases, 36);
+}
+
+TEST(HostConservation, NothingThatTakesTimeIsAPossibleProgram) {
+  EXPECT_LT(makespan(R"({"version": 1, "system": {"pod": "pod16"},
+    "workload": {"model": "stage_times", "stages": 1, "forward_seconds": 0, "backward_seconds": 0},
+    "ipu_config": {"replication_factor": 2, "gradient_accumulation_steps": 16, "device_iterations": 3},
+    "schedule": {"pipelined": {"order": "grouped"}}, "runs": 7})",
+                     {}),
+            1e-300);
+}
+
 TEST(HostConservation, EveryMicroBatchThatComesInIsUsedOnce) {
   const ChildResult result =
       of_text(kTraining,
