@@ -243,6 +243,11 @@ std::string plan_text(const Scenario& scenario, const Compilation& compilation) 
   text += collectives_table(compilation);
   text += io_tiles_line(scenario, compilation);
   if (!compilation.memory.empty()) text += "\n" + memory_table(compilation);
+  if (compilation.second_graph != nullptr) {
+    const Compilation& second = *compilation.second_graph;
+    text += "\nSecond graph\n" + stage_table(second);
+    if (!second.memory.empty()) text += "\n" + memory_table(second);
+  }
   return text;
 }
 

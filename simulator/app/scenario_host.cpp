@@ -95,6 +95,10 @@ void read_host(Scenario& scenario, const Value& value) {
                         std::to_string(scenario.execution.replicas) + " replicas evenly",
                     "the number of replicas must be a multiple of the number of instances");
   }
+  if (!host.synthetic && scenario.pod.hosts > host.instances) {
+    scenario.warnings.push_back("only " + std::to_string(host.instances) + " of " + std::to_string(scenario.pod.hosts) +
+                                " hosts feed IPUs: each PopDist instance runs on one host (host.instances)");
+  }
   host.prefetch_depth = static_cast<int>(options.integer("prefetch_depth"));
   host.workers_per_instance = static_cast<int>(options.integer("workers"));
   host.preprocess_seconds_per_sample = options.number("preprocess_seconds_per_sample");

@@ -57,5 +57,14 @@ TEST_F(Plan, SaysWhichIpuIsSlowestAndWhatStagesSend) {
   EXPECT_EQ(stages[4].at("sent_bytes").number(), 0);
 }
 
+TEST_F(Plan, ShowsTheSecondGraphToo) {
+  const Finished finished = podsim({"plan", (scenarios_folder() / "mnist_epochs_pod4.json").string()});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const std::size_t second = finished.out.find("\nSecond graph\n");
+  ASSERT_NE(second, std::string::npos);
+  EXPECT_THAT(finished.out.substr(second), HasSubstr("B1"));
+  EXPECT_THAT(finished.out.substr(second), HasSubstr("fullest tile"));
+}
+
 }  // namespace
 }  // namespace podsim

@@ -226,6 +226,24 @@ TEST(PopDist, AnInstanceOnEachNumaNodeHasItsMemoryThere) {
   EXPECT_NEAR(prepared(16, 16, "true") / crowded, spread, 0.005);
 }
 
+TEST(PopDist, AHostWithoutAnInstanceFeedsNothing) {
+  const auto warned = [](const std::string& hosts) {
+    const ChildResult result =
+        of_scenario("popdist_io_pod16", {{"system.hosts", hosts}, {"host.instances", "2"}}, [](const Simulation& run) {
+          const auto& warnings = run.summary.warnings;
+          return std::vector<double>{
+              testing::throughput(run),
+              !warnings.empty() && warnings[0].starts_with("only 2 of 4 hosts feed IPUs") ? 1.0 : 0.0};
+        });
+    EXPECT_EQ(result.error, "");
+    return result.numbers;
+  };
+  const auto two = warned("2"), four = warned("4");
+  EXPECT_EQ(two.at(1), 0);
+  EXPECT_EQ(four.at(1), 1);
+  EXPECT_EQ(four.at(0), two.at(0));
+}
+
 TEST(PopDist, NumaAwarenessNeedsWorkersThatPrepare) {
   EXPECT_THAT(message("popdist_preprocessing_pod16",
                       {{"host.preprocess_seconds_per_sample", "0"}, {"host.numa_aware", "true"}}),

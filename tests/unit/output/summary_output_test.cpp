@@ -91,6 +91,24 @@ TEST(SummaryText, UncertaintyIsABlockOfItsOwn) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
 }
 
+TEST(SummaryOutput, ASecondGraphAndACacheHaveLinesOfTheirOwn) {
+  SampleContent sample;
+  EXPECT_THAT(summary_text(sample.summary, {}), Not(HasSubstr("Second graph")));
+  sample.summary.second_graph = SecondGraphSummary{15, 12, 0.25, 0.002, 0.001, 800, 0};
+  sample.summary.startup.compile_seconds = 100;
+  sample.summary.startup.store_seconds = 0.5;
+  sample.summary.startup.load_seconds = 0.25;
+  const std::string text = summary_text(sample.summary, {});
+  EXPECT_THAT(text, AllOf(HasSubstr("Second graph (after every 15 host calls)"), HasSubstr("250 ms  (12 host calls)"),
+                          HasSubstr("switch to it and back 3 ms"), HasSubstr("100 s  (in the first run)"),
+                          HasSubstr("250 ms  (in later runs, instead of the two above)")));
+  const auto json = nlohmann::ordered_json::parse(summary_json(sample.summary));
+  EXPECT_THAT(keys_of(json["second_graph"]), ElementsAre("every", "calls", "turn_seconds", "switch_seconds",
+                                                         "switch_back_seconds", "throughput_samples_per_second"));
+  EXPECT_EQ(json["second_graph"]["turn_seconds"], 0.25);
+  EXPECT_EQ(json["startup"]["store_seconds"], 0.5);
+}
+
 TEST(SummaryText, FitsAHundredColumnsAndNamesTheBottleneck) {
   SampleContent sample;
   sample.summary.links.push_back({std::string(80, 'x'), std::string(80, 'y'), 1e15, 0.5});
