@@ -173,6 +173,7 @@ Program assemble(const StagedModel& model, const Execution& execution, const Sch
   program.execution = execution;
   program.ipu_of_stage = scheme.ipu_of_stage;
   program.receive_buffers = scheme.receive_buffers;
+  program.updates_one_tensor_at_a_time = scheme.update_traffic == UpdateTraffic::Interleaving;
   Assembler(model, execution, scheme, program).assemble();
   return program;
 }

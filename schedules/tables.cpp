@@ -142,7 +142,7 @@ void Tables::add_buffer(Variable variable, int stage, double bytes, double shard
   buffers_[{variable, stage}] = static_cast<int>(program_.buffers.size());
   program_.buffers.push_back(
       {scheme_.ipu_of_stage[static_cast<std::size_t>(stage)], held,
-       std::string(kVariableNames[static_cast<std::size_t>(variable)]) + "/" + std::to_string(stage)});
+       std::string(kVariableNames[static_cast<std::size_t>(variable)]) + "/" + std::to_string(stage), stage, variable});
 }
 
 // A stage's stash counts as one tensor of fp16 elements against `minimum_elements`.

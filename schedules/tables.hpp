@@ -11,8 +11,6 @@
 
 namespace podsim {
 
-enum class Variable : std::uint8_t { Activations, Weights, Accumulators, OptimizerState };
-
 // Replicated tensor sharding: tensors with at least `minimum_elements` are divided over `domain` consecutive replicas.
 struct Sharding {
   bool weights = false, accumulators = false, optimizer_state = false;

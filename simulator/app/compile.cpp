@@ -149,6 +149,10 @@ MemoryRequest memory_request(const Scenario& scenario, const Compilation& compil
     memory.lowered = &compilation.lowered[static_cast<std::size_t>(stage.index)];
     memory.stage_input_bytes = stage.stash_bytes;
     memory.live_micro_batches = compilation.live_micro_batches[static_cast<std::size_t>(stage.index)];
+    const BuffersBeside& beside = compilation.buffers_beside[static_cast<std::size_t>(stage.index)];
+    memory.beside_forward_bytes = beside.forward_bytes;
+    memory.beside_backward_bytes = beside.backward_bytes;
+    memory.beside_update_bytes = beside.update_bytes;
     for (const HostTensor& tensor : stage.host_inputs) memory.host_input_bytes += tensor.bytes;
     for (const HostTensor& tensor : stage.host_results) {
       if (ipu == stage.ipu || tensor.divided) memory.host_result_bytes += tensor.bytes;
@@ -166,6 +170,7 @@ MemoryRequest memory_request(const Scenario& scenario, const Compilation& compil
   // stage, or loss scaling looks at all of them first.
   request.accumulates_gradients =
       execution.micro_batches > 1 || execution.replicas > 1 || partial || scenario.lowering.auto_loss_scaling;
+  request.updates_one_tensor_at_a_time = compilation.program.updates_one_tensor_at_a_time;
   request.optimizer_state_off_chip = execution.optimizer_state.off_chip;
   request.weights_off_chip = execution.weights.off_chip;
   request.accumulators_off_chip = execution.accumulators.off_chip;
@@ -296,13 +301,14 @@ Compilation compile(const Scenario& scenario, const DataFolder& data, System sys
   StagedModel model = partition(*graph, partition_request(scenario, system.chip));
   Program program = scenario.schedule->emit(model, execution_of(scenario, model), scenario.schedule_options);
   place_as_emitted(model, program);
-  Compilation compilation{std::move(system.topology), std::move(model), std::move(program), {}, {}, {}, {}, {}, 0,
+  Compilation compilation{std::move(system.topology), std::move(model), std::move(program), {}, {}, {}, {}, {}, {}, 0,
                           scenario.warnings,          nullptr};
   check(compilation.program);
   require_ipus(scenario, compilation);
   warn_of_unused_options(compilation, scenario);
   compilation.parameters = graph->parameter_count();
   compilation.live_micro_batches = live_micro_batches(compilation.program);
+  compilation.buffers_beside = buffers_beside(compilation.program);
   compilation.program.host = host_plan(scenario, compilation, data);
   compilation.program.host.samples_per_micro_batch = static_cast<double>(compilation.model.samples_per_micro_batch);
   compilation.io_tiles_needed = io_tiles_needed(scenario, compilation.model, system.chip);

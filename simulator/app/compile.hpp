@@ -11,6 +11,7 @@
 #include "simulator/machine/memory.hpp"
 #include "simulator/partition/staged_model.hpp"
 #include "simulator/program/program.hpp"
+#include "simulator/program/remote_residency.hpp"
 #include "topology/topology.hpp"
 
 namespace podsim {
@@ -27,6 +28,7 @@ struct Compilation {
   StagedModel model;
   Program program;                                   // codes and host filled in
   std::vector<std::int64_t> live_micro_batches;      // per stage
+  std::vector<BuffersBeside> buffers_beside;         // per stage
   std::vector<LoweredStage> lowered;                 // per stage; empty for stage_times
   std::vector<std::shared_ptr<Lowering>> lowerings;  // per IPU of a replica; empty for stage_times
   std::vector<MemoryReport> memory;                  // per IPU of a replica; empty for stage_times

@@ -27,17 +27,34 @@ class Walk {
     result_.tensors = activation_lifetimes(operators_);
     if (request.weights_off_chip && stage.weights != nullptr) remote_ += weight_bytes(*stage.weights, false);
     if (request.activations_off_chip) remote_ += stage.stage_input_bytes;
+    backward_remote_ = remote_ + stage.beside_backward_bytes;
+    if (request.accumulates_gradients && request.accumulators_off_chip) {
+      backward_remote_ += trainable_elements() * accumulator_bytes();
+    }
   }
 
   StageLiveness run() {
     const int count = static_cast<int>(operators_.size());
-    for (int i = 0; i < count; ++i) forward_step("forward/", i, 0, false);
+    for (int i = 0; i < count; ++i) forward_step("forward/", i, 0, false, remote_ + stage_.beside_forward_bytes);
     if (request_.training) backward(count);
     if (request_.training) update();
     return std::move(result_);
   }
 
  private:
+  [[nodiscard]] double trainable_elements() const {
+    double elements = 0;
+    if (stage_.weights == nullptr) return elements;
+    for (const Weight& weight : *stage_.weights)
+      elements += weight.trainable ? static_cast<double>(weight.elements) : 0;
+    return elements;
+  }
+  // Of one element, on one replica.
+  [[nodiscard]] double accumulator_bytes() const {
+    return static_cast<double>(bytes_of(request_.optimizer.accumulator_type)) /
+           static_cast<double>(request_.accumulator_shards);
+  }
+
   // A tensor of the forward pass is kept where the stash holds it (nothing is recomputed, or it is a checkpoint).
   [[nodiscard]] bool in_stash(const ActivationLifetime& tensor) const {
     if (!request_.training) return false;
@@ -53,11 +70,11 @@ class Walk {
   }
 
   // In the segment that begins at `start`, `keep`: what the backward pass needs stays.
-  void forward_step(const std::string& pass, int i, int start, bool keep) {
+  void forward_step(const std::string& pass, int i, int start, bool keep, double remote_bytes) {
     const Operator& op = operators_[static_cast<std::size_t>(i)];
     LiveStep step;
     step.name = pass + op.name;
-    step.remote_bytes = remote_;
+    step.remote_bytes = remote_bytes;
     const auto& lowered = stage_.lowered->forward[static_cast<std::size_t>(i)];
     if (lowered) step.temporary_bytes_per_tile = lowered->temporary_bytes_per_tile;
     for (std::size_t t = 0; t < result_.tensors.size(); ++t) {
@@ -81,7 +98,7 @@ class Walk {
     while (end > 0) {
       const int start = starts_[static_cast<std::size_t>(end - 1)];
       if (request_.recomputation != Recomputation::None) {
-        for (int i = start; i < end; ++i) forward_step("recompute/", i, start, true);
+        for (int i = start; i < end; ++i) forward_step("recompute/", i, start, true, backward_remote_);
       }
       for (int i = end - 1; i >= start; --i) backward_step(i, start);
       end = start;
@@ -95,7 +112,7 @@ class Walk {
     if (!input && !weights) return;
     LiveStep step;
     step.name = "backward/" + operators_[index].name;
-    step.remote_bytes = remote_;
+    step.remote_bytes = backward_remote_;
     for (const auto* lowered : {&input, &weights}) {
       if (*lowered) {
         step.temporary_bytes_per_tile = std::max(step.temporary_bytes_per_tile, (*lowered)->temporary_bytes_per_tile);
@@ -125,11 +142,11 @@ class Walk {
 
   void update() {
     double state = 0;
-    double largest = 0;
+    double at_once = 0;  // elements
     for (const ElementType type : request_.optimizer.state_types) state += static_cast<double>(bytes_of(type));
     if (stage_.weights != nullptr) {
       for (const Weight& weight : *stage_.weights) {
-        if (weight.trainable) largest = std::max(largest, static_cast<double>(weight.elements));
+        if (weight.trainable) at_once = std::max(at_once, static_cast<double>(weight.elements));
       }
     }
     LiveStep step;
@@ -139,13 +156,16 @@ class Walk {
         step.temporary_bytes_per_tile = std::max(step.temporary_bytes_per_tile, lowered->temporary_bytes_per_tile);
       }
     }
-    // One tensor at a time is loaded, updated and stored.
+    if (!request_.updates_one_tensor_at_a_time) at_once = trainable_elements();
+    step.remote_bytes = stage_.beside_update_bytes;
     if (request_.optimizer_state_off_chip) {
-      step.remote_bytes += largest * state / static_cast<double>(request_.optimizer_shards);
+      step.remote_bytes += at_once * state / static_cast<double>(request_.optimizer_shards);
     }
     if (request_.accumulates_gradients && request_.accumulators_off_chip) {
-      step.remote_bytes += largest * static_cast<double>(bytes_of(request_.optimizer.accumulator_type)) /
-                           static_cast<double>(request_.accumulator_shards);
+      step.remote_bytes += at_once * accumulator_bytes();
+    }
+    if (request_.weights_off_chip && trainable_elements() > 0) {
+      step.remote_bytes += at_once / trainable_elements() * weight_bytes(*stage_.weights, true);
     }
     result_.steps.push_back(std::move(step));
   }
@@ -154,7 +174,8 @@ class Walk {
   const MemoryRequest& request_;
   const std::vector<Operator>& operators_;
   std::vector<int> starts_;
-  double remote_ = 0;
+  double remote_ = 0;           // what the stage's passes read from streaming memory
+  double backward_remote_ = 0;  // and its backward pass beside that
   StageLiveness result_;
 };
 

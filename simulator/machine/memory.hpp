@@ -42,6 +42,9 @@ struct StageMemory {
   std::int64_t live_micro_batches = 1;                 // from the program (program/analysis.hpp)
   double host_input_bytes = 0, host_result_bytes = 0;  // stream buffers, per micro-batch
   double collective_bytes = 0;                         // of the different collectives between the IPUs of the stage
+  // Data of other stages that is streamed in or out while this one runs, spread over the tiles
+  // (program/remote_residency.hpp).
+  double beside_forward_bytes = 0, beside_backward_bytes = 0, beside_update_bytes = 0;
 };
 
 struct MemoryRequest {
@@ -53,6 +56,7 @@ struct MemoryRequest {
        activations_off_chip = false;
   // false: every gradient is applied as soon as its backward pass has made it, and is a temporary of that step.
   bool accumulates_gradients = true;
+  bool updates_one_tensor_at_a_time = true;  // of what is off chip; else the stage's as a whole
   std::int64_t optimizer_shards = 1, weight_shards = 1, accumulator_shards = 1;
   int replicas = 1;
   std::int64_t stash_bytes_per_element = 0;  // 0: as the activations; 1: fp8 checkpoints

@@ -60,11 +60,16 @@ struct HostStream {
   std::string name;
 };
 
+// Classes of tensors that may be in streaming memory.
+enum class Variable : std::uint8_t { Activations, Weights, Accumulators, OptimizerState };
+
 // A block of streaming memory that is loaded or stored as a whole.
 struct RemoteBuffer {
   int ipu = 0;
   double bytes = 0;
   std::string name;  // "optimizer_state/2"
+  int stage = 0;
+  Variable content = Variable::OptimizerState;
 };
 
 // A collective between the copies of one local IPU in all replicas (group_size 0), in groups of
@@ -196,7 +201,8 @@ struct Program {
   int ipus_per_stage = 1;  // consecutive IPUs that run each stage together, each its own share (tensor parallel)
   int replicas = 1;
   Execution execution;
-  int receive_buffers = 0;            // activation buffers of a stage besides its live micro-batches
+  bool updates_one_tensor_at_a_time = true;  // else a stage's streamed optimiser state is on the IPU as a whole
+  int receive_buffers = 0;                   // activation buffers of a stage besides its live micro-batches
   std::int64_t slots_per_update = 0;  // lockstep slots (Exchanges) from fill to drain, per update or, in inference, run
   std::vector<int> ipu_of_stage;      // the first one of each
   std::vector<StageCode> codes;       // filled after lowering; find with code()

@@ -207,5 +207,24 @@ TEST(MemoryFacts, GradientsWaitOnlyWhereThereIsSomethingToWaitFor) {
   EXPECT_GT(accumulators({one[0], one[1], one[2], {"auto_loss_scaling", "true"}}), 0);
 }
 
+// Phases on one IPU: preloading costs the memory of the next phase, updating all phases at once that of all states.
+TEST(MemoryFacts, PhasesHoldWhatTheyPreloadAndUpdate) {
+  const auto streamed = [](const std::string& preload, const std::string& order) {
+    return total(of_file("schemes/phased", {{"schedule.phased.mode", "serial"},
+                                            {"execution.sync_pattern", "full"},
+                                            {"host.io_tiles", "32"},
+                                            {"execution.io_overlap", "accumulation_loop"},
+                                            {"schedule.phased.preload", preload},
+                                            {"schedule.phased.io_order", order}}),
+                 MemoryCategory::RemoteBuffers);
+  };
+  const double nothing = streamed("false", "interleaving");
+  // 3 layers of 768 hidden units: 12 h^2 + 13 h parameters each; weights and accumulators in fp16.
+  const double layers = 3 * (12.0 * 768 * 768 + 13 * 768);
+  EXPECT_GT(streamed("true", "interleaving"), nothing + 2 * layers);
+  // Weight, accumulator and two fp32 moments of each of 109 M parameters.
+  EXPECT_GT(streamed("false", "batch"), 108e6 * (2 + 2 + 8));
+}
+
 }  // namespace
 }  // namespace podsim::testing

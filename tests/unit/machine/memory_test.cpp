@@ -223,6 +223,48 @@ TEST(Memory, VariablesAreParametersTimesBytes) {
   EXPECT_GT(nothing.total_bytes(MemoryCategory::RemoteBuffers), 0);
 }
 
+// What is streamed lies on the tiles for the passes that need it, with what is beside it for other stages.
+TEST(Memory, StreamedDataIsHeldInItsPasses) {
+  const std::vector<Operator> operators = {matmul(1, 64, 1000, 1000)};
+  const std::vector<Weight> weights = {{"w", 1'000'000}, {"v", 500'000}};
+  Lowering lowering(shipped_chip("bow"), {});
+  MemoryRequest request;
+  request.optimizer = find_optimizer("adam", "test");
+  StageWork work;
+  work.operators = &operators;
+  work.weights = &weights;
+  work.optimizer = &request.optimizer;
+  const LoweredStage lowered = lowering.lower(work);
+  StageMemory stage;
+  stage.operators = &operators;
+  stage.weights = &weights;
+  stage.lowered = &lowered;
+  const auto held = [&](const std::string& pass) {
+    request.stages = {stage};
+    for (const LivenessStep& step : account_memory(lowering, request).liveness) {
+      if (step.name.starts_with(pass)) return step.total_bytes;
+    }
+    return -1.0;
+  };
+  const double forward = held("forward"), backward = held("backward"), update = held("update");
+  stage.beside_forward_bytes = 1000;
+  stage.beside_backward_bytes = 2000;
+  stage.beside_update_bytes = 3000;
+  EXPECT_DOUBLE_EQ(held("forward") - forward, 1000);
+  EXPECT_DOUBLE_EQ(held("backward") - backward, 2000);
+  EXPECT_DOUBLE_EQ(held("update") - update, 3000);
+  stage.beside_forward_bytes = stage.beside_backward_bytes = stage.beside_update_bytes = 0;
+  request.weights_off_chip = request.accumulators_off_chip = request.optimizer_state_off_chip = true;
+  const double accumulator = static_cast<double>(bytes_of(request.optimizer.accumulator_type));
+  double state = 0;
+  for (const ElementType type : request.optimizer.state_types) state += static_cast<double>(bytes_of(type));
+  EXPECT_DOUBLE_EQ(held("forward") - forward, 1.5e6 * 2);
+  EXPECT_DOUBLE_EQ(held("backward") - backward, 1.5e6 * (2 + accumulator));
+  EXPECT_NEAR(held("update") - update, 1e6 * (2 + accumulator + state), 1);  // the larger tensor
+  request.updates_one_tensor_at_a_time = false;
+  EXPECT_NEAR(held("update") - update, 1.5e6 * (2 + accumulator + state), 1);
+}
+
 TEST(Memory, CheckpointsTradeStashForRecomputedActivations) {
   const BertPipeline pipeline = bert("large", 4, {3, 7, 7, 7}, true);
   const Account none = account(pipeline, training_request(1, Recomputation::None), 0.2);
