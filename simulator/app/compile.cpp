@@ -17,8 +17,8 @@ namespace podsim {
 namespace {
 
 // One Lowering for each memory proportion, shared by the IPUs that have it.
-std::vector<std::shared_ptr<Lowering>> make_lowerings(const Scenario& scenario, const Chip& chip,
-                                                      const StagedModel& model) {
+std::vector<std::shared_ptr<Lowering>> find_lowerings(const Scenario& scenario, const Chip& chip,
+                                                      const StagedModel& model, CompileCache& cache) {
   const int ipus = model.ipus_per_replica / model.ipus_per_stage;
   const std::vector<double>& proportions = scenario.available_memory_proportion;
   if (proportions.size() != 1 && proportions.size() != static_cast<std::size_t>(ipus)) {
@@ -27,28 +27,28 @@ std::vector<std::shared_ptr<Lowering>> make_lowerings(const Scenario& scenario, 
                         (model.ipus_per_stage > 1 ? " groups of IPUs of a replica" : " IPUs of a replica"),
                     "give one number, or one for each of them");
   }
-  std::map<double, std::shared_ptr<Lowering>> made;
+  std::map<double, std::shared_ptr<Lowering>> found;
   std::vector<std::shared_ptr<Lowering>> lowerings;
   for (int ipu = 0; ipu < ipus; ++ipu) {
     const double proportion = proportions[proportions.size() == 1 ? 0 : static_cast<std::size_t>(ipu)];
-    auto& lowering = made[proportion];
+    auto& lowering = found[proportion];
     if (lowering == nullptr) {
       LoweringOptions options = scenario.lowering;
       options.available_memory_proportion = proportion;
-      lowering = std::make_shared<Lowering>(chip, options);
+      lowering = cache.lowering(chip, options);
     }
     lowerings.insert(lowerings.end(), static_cast<std::size_t>(model.ipus_per_stage), lowering);
   }
   return lowerings;
 }
 
-PartitionRequest partition_request(const Scenario& scenario, const Chip& chip) {
+PartitionRequest partition_request(const Scenario& scenario, const Chip& chip, CompileCache& cache) {
   PartitionRequest request = scenario.partition;
   request.recomputation = scenario.recomputation;
   if (request.pipeline_depth == 0) return request;
   LoweringOptions options = scenario.lowering;
   options.available_memory_proportion = scenario.available_memory_proportion.front();
-  const auto lowering = std::make_shared<Lowering>(chip, options);
+  const auto lowering = cache.lowering(chip, options);
   const bool training = request.training;
   request.operator_cost = [lowering, training](const Operator& op) {
     double cycles = 0;
@@ -88,8 +88,8 @@ PassCycles operator+(const PassCycles& left, const PassCycles& right) {
           left.amp_flops + right.amp_flops};
 }
 
-void lower_stages(Compilation& compilation, const Scenario& scenario, const Chip& chip) {
-  compilation.lowerings = make_lowerings(scenario, chip, compilation.model);
+void lower_stages(Compilation& compilation, const Scenario& scenario, const Chip& chip, CompileCache& cache) {
+  compilation.lowerings = find_lowerings(scenario, chip, compilation.model, cache);
   for (const Stage& stage : compilation.model.stages) {
     Lowering& lowering = *compilation.lowerings[static_cast<std::size_t>(stage.ipu)];
     compilation.lowered.push_back(lowering.lower(stage_work(scenario, compilation.model, stage)));
@@ -201,12 +201,12 @@ int devices_for(int ipus, const Scenario& scenario, const Compilation& compilati
 void require_ipus(const Scenario& scenario, const Compilation& compilation) {
   const int used = compilation.model.ipus_per_replica * scenario.execution.replicas;
   const int needed = devices_for(used, scenario, compilation);
-  const int present = compilation.topology.ipu_count();
+  const int present = compilation.topology->ipu_count();
   if (needed > present) {
     throw UserError(scenario.pod.where,
                     std::to_string(scenario.execution.replicas) + " replicas of " +
                         std::to_string(compilation.model.ipus_per_replica) + " IPUs need " + std::to_string(needed) +
-                        " IPUs; " + compilation.topology.name() + " has " + std::to_string(present),
+                        " IPUs; " + compilation.topology->name() + " has " + std::to_string(present),
                     "choose a larger pod, fewer replicas (at most " +
                         std::to_string(std::max(1, present / compilation.model.ipus_per_replica)) +
                         "), or a shorter pipeline");
@@ -249,7 +249,8 @@ Execution execution_of(const Scenario& scenario, const StagedModel& model) {
 }
 
 // The other executable, and what it takes to switch to it and back; a copy of this one where it is not given.
-void add_second_graph(Compilation& compilation, const Scenario& scenario, const DataFolder& data) {
+void add_second_graph(Compilation& compilation, const Scenario& scenario, const DataFolder& data,
+                      CompileCache& cache) {
   HostPlan& host = compilation.program.host;
   if (scenario.second_graph == nullptr) {
     if (host.switch_every > 0) host.switch_seconds = switch_seconds(scenario, compilation, scenario, compilation);
@@ -257,7 +258,7 @@ void add_second_graph(Compilation& compilation, const Scenario& scenario, const 
   }
   const Scenario& other = *scenario.second_graph;
   try {
-    compilation.second_graph = std::make_shared<Compilation>(compile(other, data));
+    compilation.second_graph = std::make_shared<Compilation>(compile(other, data, cache));
   } catch (const UserError& error) {
     throw UserError(error.where(), "second graph: " + error.problem(), error.remedy());
   }
@@ -273,36 +274,20 @@ int shards_of(const VariableLocation& location, int replicas) {
   return location.sharding_domain > 0 ? std::min(location.sharding_domain, replicas) : replicas;
 }
 
-// system.parameters holds chip and pod parameters side by side: those that the chip knows are the chip's.
-System build_system(const Scenario& scenario, const DataFolder& data) {
-  const ParameterSet any_chip(data.load("chips/gc200"));
-  Value chip_overrides{Value::Object{}};
-  PodRequest request = scenario.pod;
-  request.overrides = Value{Value::Object{}};
-  if (!scenario.parameter_overrides.is_null()) {
-    request.overrides.set_where(scenario.parameter_overrides.where());
-    chip_overrides.set_where(scenario.parameter_overrides.where());
-    for (const auto& [name, value] : scenario.parameter_overrides.object()) {
-      (any_chip.find(name) != nullptr ? chip_overrides : request.overrides).set(name, value);
-    }
-  }
-  Topology topology = build_topology(request, data);
-  ParameterSet chip_parameters(data.load("chips/" + topology.chip()));
-  chip_parameters.override_with(chip_overrides);
-  return {std::move(topology), chip_from(chip_parameters)};
-}
-
 Compilation compile(const Scenario& scenario, const DataFolder& data) {
-  return compile(scenario, data, build_system(scenario, data));
+  CompileCache cache;
+  return compile(scenario, data, cache);
 }
 
-Compilation compile(const Scenario& scenario, const DataFolder& data, System system) {
+Compilation compile(const Scenario& scenario, const DataFolder& data, CompileCache& cache) {
+  const std::shared_ptr<const System> system = cache.system(scenario, data);
+  const Chip& chip = system->chip;
   const auto graph = scenario.workload->build(scenario.workload_request);
-  StagedModel model = partition(*graph, partition_request(scenario, system.chip));
+  StagedModel model = partition(*graph, partition_request(scenario, chip, cache));
   Program program = scenario.schedule->emit(model, execution_of(scenario, model), scenario.schedule_options);
   place_as_emitted(model, program);
-  Compilation compilation{std::move(system.topology), std::move(model), std::move(program), {}, {}, {}, {}, {}, {}, 0,
-                          scenario.warnings,          nullptr};
+  Compilation compilation{system->topology,  std::move(model), std::move(program), {}, {}, {}, {}, {}, {}, 0,
+                          scenario.warnings, nullptr};
   check(compilation.program);
   require_ipus(scenario, compilation);
   warn_of_unused_options(compilation, scenario);
@@ -311,17 +296,17 @@ Compilation compile(const Scenario& scenario, const DataFolder& data, System sys
   compilation.buffers_beside = buffers_beside(compilation.program);
   compilation.program.host = host_plan(scenario, compilation, data);
   compilation.program.host.samples_per_micro_batch = static_cast<double>(compilation.model.samples_per_micro_batch);
-  compilation.io_tiles_needed = io_tiles_needed(scenario, compilation.model, system.chip);
+  compilation.io_tiles_needed = io_tiles_needed(scenario, compilation.model, chip);
   if (compilation.model.profiled) {
     profiled_codes(compilation);
   } else {
-    lower_stages(compilation, scenario, system.chip);
+    lower_stages(compilation, scenario, chip, cache);
     for (int ipu = 0; ipu < compilation.model.ipus_per_replica; ++ipu) {
       compilation.memory.push_back(account_memory(*compilation.lowerings[static_cast<std::size_t>(ipu)],
                                                   memory_request(scenario, compilation, ipu)));
     }
   }
-  add_second_graph(compilation, scenario, data);
+  add_second_graph(compilation, scenario, data, cache);
   return compilation;
 }
 

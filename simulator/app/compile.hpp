@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "simulator/app/compile_cache.hpp"
 #include "simulator/app/data_folder.hpp"
 #include "simulator/app/scenario.hpp"
 #include "simulator/machine/lower.hpp"
@@ -16,15 +17,8 @@
 
 namespace podsim {
 
-// The simulated pod and its chip, with the scenario's parameters.
-struct System {
-  Topology topology;
-  Chip chip;
-};
-[[nodiscard]] System build_system(const Scenario& scenario, const DataFolder& data);
-
 struct Compilation {
-  Topology topology;
+  std::shared_ptr<const Topology> topology;
   StagedModel model;
   Program program;                                   // codes and host filled in
   std::vector<std::int64_t> live_micro_batches;      // per stage
@@ -42,8 +36,8 @@ struct Compilation {
 // UserError where the scenario cannot run: too few IPUs (both numbers), a split that does not add up, … Running out
 // of tile memory is not reported here: see require_fit().
 [[nodiscard]] Compilation compile(const Scenario& scenario, const DataFolder& data);
-// The same with a system that was built before from an equal system section.
-[[nodiscard]] Compilation compile(const Scenario& scenario, const DataFolder& data, System system);
+// The same with what compilations before it have left in `cache`.
+[[nodiscard]] Compilation compile(const Scenario& scenario, const DataFolder& data, CompileCache& cache);
 
 // Replicas that share the shards of a class of tensors; 1 where it is not sharded.
 [[nodiscard]] int shards_of(const VariableLocation& location, int replicas);

@@ -34,7 +34,7 @@ std::vector<std::string> call_parameters(const Scenario& scenario) {
 
 HostPlan host_plan(const Scenario& scenario, const Compilation& compilation, const DataFolder& data) {
   const Options& options = scenario.host_options;
-  const ParameterSet& system = compilation.topology.parameters();
+  const ParameterSet& system = compilation.topology->parameters();
   HostPlan plan = scenario.host;
   if (options.has("call_overhead_seconds")) {
     plan.call_overhead_seconds = options.number("call_overhead_seconds");

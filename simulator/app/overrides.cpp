@@ -24,11 +24,12 @@ std::vector<Override> parse_overrides(const std::string& text) { return split_as
 
 std::string full_path(const std::string& key, const std::string& where) {
   const std::string first = key.substr(0, key.find('.'));
-  const std::vector<std::string> top = names_of(scenario_options());
+  static const std::vector<std::string> top = names_of(scenario_options());
   if (std::find(top.begin(), top.end(), first) != top.end()) return key;
   if (first == "pipeline_depth") return "partition." + key;
-  std::vector<std::string> known = names_of(ipu_config_options());
-  if (std::find(known.begin(), known.end(), first) != known.end()) return "ipu_config." + key;
+  static const std::vector<std::string> ipu_config = names_of(ipu_config_options());
+  if (std::find(ipu_config.begin(), ipu_config.end(), first) != ipu_config.end()) return "ipu_config." + key;
+  std::vector<std::string> known = ipu_config;
   known.insert(known.end(), top.begin(), top.end());
   known.emplace_back("pipeline_depth");
   const std::string near = nearest_name(first, known);

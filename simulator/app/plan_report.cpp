@@ -237,8 +237,8 @@ std::string plan_text(const Scenario& scenario, const Compilation& compilation) 
   std::string text = scenario.name + "\n";
   text += fmt::format("{}: {} parameters; {} stages on {} IPUs, {} replicas on {} ({} IPUs)\n\n",
                       compilation.model.model, format_count(compilation.parameters), compilation.model.stages.size(),
-                      compilation.model.ipus_per_replica, scenario.execution.replicas, compilation.topology.name(),
-                      compilation.topology.ipu_count());
+                      compilation.model.ipus_per_replica, scenario.execution.replicas, compilation.topology->name(),
+                      compilation.topology->ipu_count());
   text += stage_table(compilation);
   text += collectives_table(compilation);
   text += io_tiles_line(scenario, compilation);

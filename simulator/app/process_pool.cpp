@@ -1,22 +1,27 @@
-// fork, pipe and poll. A result ends with a mark, so that a slot is free again as soon as the result has arrived, while
-// the kernel still tears the child down.
+// fork, sockets and poll. An answer ends with a mark; who works on it, a worker or its child, writes it to the one
+// socket of the worker.
 #include "simulator/app/process_pool.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <new>
+#include <utility>
 
 #include "simulator/core/error.hpp"
 #include "simulator/core/format.hpp"
@@ -27,6 +32,7 @@ namespace {
 
 constexpr char kSuccess = '\x01';  // last byte of a result
 constexpr char kFailure = '\x02';  // last byte of the text of an exception
+constexpr char kDiscard = '\x03';  // what came before was written by a child that has crashed
 
 sigset_t stop_set() {
   sigset_t signals;
@@ -38,28 +44,20 @@ sigset_t stop_set() {
 void write_all(int descriptor, const std::string& text) {
   std::size_t written = 0;
   while (written < text.size()) {
-    const ssize_t count = ::write(descriptor, text.data() + written, text.size() - written);
+    const ssize_t count = ::send(descriptor, text.data() + written, text.size() - written, MSG_NOSIGNAL);
     if (count < 0 && errno != EINTR) return;
     if (count > 0) written += static_cast<std::size_t>(count);
   }
 }
 
-// The life of a child. Signals that stop the program are its parent's business: they are held back here, where they
-// would look like a crash. It dies with its parent.
-[[noreturn]] void run_child(pid_t parent, int null, int pipe, const std::function<std::string()>& work) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);
-  setpgid(0, 0);
-  dup2(null, STDOUT_FILENO);
-  dup2(null, STDERR_FILENO);
-  std::string text;
+std::string outcome_of(const std::function<std::string()>& work) {
   try {
-    text = work() + kSuccess;
+    return work() + kSuccess;
+  } catch (const UserError& error) {
+    return std::string(error.what()) + kFailure;
   } catch (const std::exception& error) {
-    text = std::string(error.what()) + kFailure;
+    return std::string("internal error: ") + error.what() + kFailure;
   }
-  write_all(pipe, text);
-  _exit(0);
 }
 
 std::string describe_end(int status) {
@@ -70,117 +68,204 @@ std::string describe_end(int status) {
   return "crashed: ended with exit code " + std::to_string(WEXITSTATUS(status)) + " without a result";
 }
 
+// The rest of a task in a child, which answers by itself; where it cannot, the worker says why. `answered` is shared
+// between both: what ends a child behind its answer must not become the answer to the next task.
+void run_rest(int socket, const std::function<std::string()>& rest, std::atomic<bool>& answered) {
+  const pid_t worker = getpid();
+  answered = false;
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != worker) _exit(1);
+    write_all(socket, outcome_of(rest));
+    answered = true;
+    _exit(0);
+  }
+  int status = 0;
+  const int reason = errno;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (child < 0) {
+    write_all(socket, std::string("no process can be started: ") + std::strerror(reason) + kFailure);
+  } else if (!answered) {
+    write_all(socket, kDiscard + describe_end(status) + kFailure);
+  }
+}
+
+// The life of a worker. Signals that stop the program are its parent's business: they are held back here, where they
+// would look like a crash. It dies with its parent.
+[[noreturn]] void run_worker(pid_t parent, int null, int socket, const ProcessPool::Prepare& prepare) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  dup2(null, STDOUT_FILENO);
+  dup2(null, STDERR_FILENO);
+  void* shared = mmap(nullptr, sizeof(std::atomic<bool>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) _exit(1);
+  auto& answered = *new (shared) std::atomic<bool>(false);
+  for (std::string pending;;) {
+    const std::size_t end = pending.find('\n');
+    if (end == std::string::npos) {
+      std::array<char, 4096> buffer;
+      const ssize_t count = ::read(socket, buffer.data(), buffer.size());
+      if (count == 0 || (count < 0 && errno != EINTR)) _exit(0);
+      if (count > 0) pending.append(buffer.data(), static_cast<std::size_t>(count));
+      continue;
+    }
+    const std::string task = pending.substr(0, end);
+    pending.erase(0, end + 1);
+    Prepared prepared;
+    const std::string answer = outcome_of([&] {
+      prepared = prepare(task);
+      return prepared.answer;
+    });
+    if (prepared.rest) {
+      run_rest(socket, prepared.rest, answered);
+    } else {
+      write_all(socket, answer);
+    }
+  }
+}
+
+[[noreturn]] void refuse(const std::string& what, int reason) {
+  throw UserError("--jobs", what + ": " + std::strerror(reason), "use fewer jobs");
+}
+
 }  // namespace
 
-ProcessPool::ProcessPool(int jobs, double timeout_seconds)
-    : jobs_(static_cast<std::size_t>(std::max(1, jobs))), timeout_seconds_(timeout_seconds) {
-  null_ = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-}
+ProcessPool::ProcessPool(int jobs, double timeout_seconds, Prepare prepare)
+    : jobs_(static_cast<std::size_t>(std::max(1, jobs))),
+      timeout_seconds_(timeout_seconds),
+      prepare_(std::move(prepare)) {}
 
 ProcessPool::~ProcessPool() {
-  for (const Child& child : running_) {
-    ::kill(child.pid, SIGKILL);
-    ::close(child.pipe);
-    ending_.push_back(child.pid);
+  for (Worker& worker : workers_) {
+    ::kill(-worker.pid, SIGKILL);
+    end(worker);
   }
-  for (const pid_t pid : ending_) waitpid(pid, nullptr, 0);
-  if (null_ >= 0) ::close(null_);
 }
 
-void ProcessPool::start(std::size_t id, const std::function<std::string()>& work) {
+// Closes the connection to a worker that is about to end, and waits for that.
+void ProcessPool::end(Worker& worker) {
+  ::close(worker.socket);
+  while (waitpid(worker.pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+ProcessPool::Worker& ProcessPool::idle_worker() {
+  const auto found = std::find_if(workers_.begin(), workers_.end(), [](const Worker& worker) { return !worker.busy; });
+  if (found != workers_.end()) return *found;
+  spawn();
+  return workers_.back();
+}
+
+void ProcessPool::spawn() {
   std::array<int, 2> ends{};
   std::fflush(nullptr);
   const pid_t parent = getpid();
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-    throw UserError("--jobs", std::string("no pipe to a process: ") + std::strerror(errno), "use fewer jobs");
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null < 0) refuse("no /dev/null for a process", errno);
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    const int reason = errno;
+    ::close(null);
+    refuse("no connection to a process", reason);
   }
   const sigset_t signals = stop_set();
   sigset_t before;
   sigprocmask(SIG_BLOCK, &signals, &before);  // the child inherits it
   const pid_t pid = fork();
-  if (pid < 0) {
-    const int reason = errno;
-    sigprocmask(SIG_SETMASK, &before, nullptr);
-    for (const int end : ends) ::close(end);
-    throw UserError("--jobs", std::string("no process can be started: ") + std::strerror(reason), "use fewer jobs");
+  const int reason = errno;
+  if (pid == 0) {
+    setpgid(0, 0);
+    ::close(ends[0]);
+    for (const Worker& other : workers_) ::close(other.socket);
+    run_worker(parent, null, ends[1], prepare_);
   }
-  if (pid == 0) run_child(parent, null_, ends[1], work);
   sigprocmask(SIG_SETMASK, &before, nullptr);
+  ::close(null);
   ::close(ends[1]);
+  if (pid < 0) {
+    ::close(ends[0]);
+    refuse("no process can be started", reason);
+  }
+  setpgid(pid, pid);  // whichever of the two comes first
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  const auto limit = std::chrono::duration<double>(timeout_seconds_ > 0 ? timeout_seconds_ : 0);
-  running_.push_back({id, pid, ends[0], {}, Clock::now() + std::chrono::duration_cast<Clock::duration>(limit)});
+  workers_.push_back({.pid = pid, .socket = ends[0]});
 }
 
-// True when the child has finished.
-bool ProcessPool::receive(Child& child, ProcessResult& result) {
+void ProcessPool::start(std::size_t id, const std::string& task) {
+  if (full() || task.find('\n') != std::string::npos) throw InternalError("process pool: start() of " + task);
+  Worker& worker = idle_worker();
+  const auto limit = std::chrono::duration<double>(timeout_seconds_ > 0 ? timeout_seconds_ : 0);
+  worker.busy = true;
+  worker.id = id;
+  worker.received.clear();
+  worker.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit);
+  ++busy_;
+  write_all(worker.socket, task + '\n');  // where it has ended, its end says so
+}
+
+// True when the task has finished; a worker that has ended has no process id then.
+bool ProcessPool::receive(Worker& worker, ProcessResult& result) {
   std::array<char, 65536> buffer;
   ssize_t count = 0;
-  while ((count = ::read(child.pipe, buffer.data(), buffer.size())) > 0) {
-    child.received.append(buffer.data(), static_cast<std::size_t>(count));
+  while ((count = ::recv(worker.socket, buffer.data(), buffer.size(), 0)) > 0) {
+    worker.received.append(buffer.data(), static_cast<std::size_t>(count));
   }
-  const char last = child.received.empty() ? '\0' : child.received.back();
+  std::string& text = worker.received;
+  const char last = text.empty() ? '\0' : text.back();
   const bool complete = last == kSuccess || last == kFailure;
-  const bool closed = count == 0;
-  const bool late = timeout_seconds_ > 0 && Clock::now() >= child.deadline;
+  const bool closed = count == 0 || (count < 0 && errno == ECONNRESET);
+  const bool late = timeout_seconds_ > 0 && Clock::now() >= worker.deadline;
   if (!complete && !closed && !late) return false;
-  result.id = child.id;
+  result.id = worker.id;
+  worker.busy = false;
   if (complete) {
-    child.received.pop_back();
-    (last == kSuccess ? result.output : result.failure) = std::move(child.received);
-    ending_.push_back(child.pid);
-  } else if (closed) {
-    int status = 0;
-    while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    result.failure = describe_end(status);
-  } else {
-    ::kill(child.pid, SIGKILL);
-    ending_.push_back(child.pid);
-    result.failure = "timed out after " + format_exact(timeout_seconds_) + " s";
+    text.pop_back();
+    text.erase(0, text.rfind(kDiscard) + 1);
+    (last == kSuccess ? result.output : result.failure) = std::move(text);
+    return true;
   }
-  ::close(child.pipe);
+  int status = 0;
+  if (!closed) ::kill(-worker.pid, SIGKILL);
+  while (waitpid(worker.pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  ::close(worker.socket);
+  worker.pid = 0;
+  result.failure = closed ? describe_end(status) : "timed out after " + format_exact(timeout_seconds_) + " s";
   return true;
 }
 
 int ProcessPool::wait_milliseconds(double seconds) const {
   double wait = seconds;
   if (timeout_seconds_ > 0) {
-    for (const Child& child : running_) {
-      wait = std::min(wait, std::chrono::duration<double>(child.deadline - Clock::now()).count());
+    for (const Worker& worker : workers_) {
+      if (worker.busy) wait = std::min(wait, std::chrono::duration<double>(worker.deadline - Clock::now()).count());
     }
   }
   return static_cast<int>(std::max(0.0, wait) * 1000) + (wait > 0 ? 1 : 0);
 }
 
-void ProcessPool::reap() {
-  std::erase_if(ending_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
-}
-
 std::vector<ProcessResult> ProcessPool::wait(double seconds, int descriptor) {
   std::vector<pollfd> polled;
-  for (const Child& child : running_) polled.push_back({child.pipe, POLLIN, 0});
+  for (const Worker& worker : workers_) polled.push_back({worker.busy ? worker.socket : -1, POLLIN, 0});
   polled.push_back({descriptor, POLLIN, 0});  // poll() leaves negative ones out
   ::poll(polled.data(), polled.size(), wait_milliseconds(seconds));
   std::vector<ProcessResult> results;
-  std::erase_if(running_, [&](Child& child) {
+  for (Worker& worker : workers_) {
     ProcessResult result;
-    if (!receive(child, result)) return false;
-    results.push_back(std::move(result));
-    return true;
-  });
-  reap();
+    if (worker.busy && receive(worker, result)) results.push_back(std::move(result));
+  }
+  busy_ -= results.size();
+  std::erase_if(workers_, [](const Worker& worker) { return worker.pid == 0; });
   return results;
 }
 
-void run_each(int jobs, std::size_t count, const std::function<std::string(std::size_t)>& work,
+void run_each(int jobs, std::size_t count, const std::function<Prepared(std::size_t)>& prepare,
               const std::function<void(const ProcessResult&)>& finished) {
-  ProcessPool pool(jobs, 0);
+  ProcessPool pool(jobs, 0, [&prepare](const std::string& task) { return prepare(std::stoull(task)); });
   std::size_t next = 0;
   while (next < count || !pool.idle()) {
-    for (; next < count && !pool.full(); ++next) {
-      pool.start(next, [&work, next] { return work(next); });
-    }
+    for (; next < count && !pool.full(); ++next) pool.start(next, std::to_string(next));
     for (const ProcessResult& result : pool.wait(1)) finished(result);
   }
 }

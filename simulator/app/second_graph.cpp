@@ -24,7 +24,7 @@ void change(Value& source, const std::string& key, const Value& value) {
 
 // What the child sends: makespan, throughput, seconds of a call.
 Value turn_of(const Compilation& second, const RunSettings& settings) {
-  const Trace trace = run(second.topology, second.program, settings);
+  const Trace trace = run(*second.topology, second.program, settings);
   const Summary summary = summarize(trace, second.program);
   Value turn;
   turn.set("makespan_seconds", summary.makespan_seconds);
@@ -74,16 +74,15 @@ void run_second_graph(Compilation& compilation, const RunSettings& settings) {
   RunSettings own = settings;
   own.record_intervals = false;
   own.progress = {};
-  ProcessPool pool(1, 0);
-  pool.start(0, [&] { return to_json(turn_of(second, own), -1); });
-  while (!pool.idle()) {
-    for (const ProcessResult& finished : pool.wait(1)) {
-      if (!finished.failure.empty()) throw UserError("second graph", finished.failure);
-      const Value turn = parse_json(finished.output, "second graph");
-      compilation.program.host.second_graph_seconds = turn.at("makespan_seconds").number();
-      compilation.second_graph_throughput = turn.at("throughput").number();
-    }
-  }
+  const auto prepare = [&](std::size_t) -> Prepared {
+    return {{}, [&] { return to_json(turn_of(second, own), -1); }};
+  };
+  run_each(1, 1, prepare, [&](const ProcessResult& finished) {
+    if (!finished.failure.empty()) throw UserError("second graph", finished.failure);
+    const Value turn = parse_json(finished.output, "second graph");
+    compilation.program.host.second_graph_seconds = turn.at("makespan_seconds").number();
+    compilation.second_graph_throughput = turn.at("throughput").number();
+  });
 }
 
 }  // namespace podsim

@@ -15,7 +15,7 @@ Simulation simulate(Compilation compilation, const Scenario& scenario, const Dat
                     const RunSettings& settings) {
   require_fit(compilation, scenario);
   run_second_graph(compilation, settings);
-  Trace trace = run(compilation.topology, compilation.program, settings);
+  Trace trace = run(*compilation.topology, compilation.program, settings);
   Summary summary = summarize(trace, compilation.program);
   complete(summary, scenario, compilation);
   summary.startup = startup(scenario, compilation, data);

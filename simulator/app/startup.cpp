@@ -78,7 +78,7 @@ class Traffic {
 
 // All replicas at once, up to the IPUs or down; a system without hosts moves nothing.
 double transfer_seconds(const Compilation& compilation, const Image& image, bool up) {
-  const Topology& topology = compilation.topology;
+  const Topology& topology = *compilation.topology;
   const Program& program = compilation.program;
   if (topology.host_count() == 0) return 0;
   Traffic traffic(topology);

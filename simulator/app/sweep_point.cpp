@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "simulator/app/process_pool.hpp"
 #include "simulator/app/second_graph.hpp"
 #include "simulator/app/summary_memory.hpp"
+#include "simulator/config/json.hpp"
 #include "simulator/core/error.hpp"
 #include "simulator/engine/run.hpp"
 #include "simulator/trace/summary.hpp"
@@ -44,32 +44,15 @@ void set_compiled(SweepRow& row, const Compilation& compilation) {
   row.set("memory_headroom_bytes", headroom);
 }
 
-}  // namespace
-
-std::optional<SharedSystem> share_system(const Value& source, const std::filesystem::path& folder,
-                                         const DataFolder& data) {
-  const auto build = [&] {
-    const Scenario scenario = read_scenario(source, folder);
-    return SharedSystem{scenario.source.at("system"), build_system(scenario, data)};
-  };
-  ProcessPool pool(1, 0);
-  pool.start(0, [&] { return build().section.where(); });
-  std::vector<ProcessResult> results;
-  while (results.empty()) results = pool.wait(1);
-  if (!results.front().failure.empty()) return std::nullopt;
-  return build();
-}
-
-SweepRow simulate_compiled(Compilation compilation, const Scenario& scenario, const PointSettings& settings) {
-  SweepRow row;
+// Once per process (see engine/run.hpp).
+SweepRow simulated(CompiledPoint& point, SweepRow row, bool fast_forward) {
+  auto& [scenario, compilation] = point;
   try {
-    set_compiled(row, compilation);
-    require_fit(compilation, scenario);
-    RunSettings run_settings;
-    run_settings.fast_forward = settings.fast_forward;
-    run_settings.record_intervals = false;
-    run_second_graph(compilation, run_settings);
-    const Trace trace = run(compilation.topology, compilation.program, run_settings);
+    RunSettings settings;
+    settings.fast_forward = fast_forward;
+    settings.record_intervals = false;
+    run_second_graph(compilation, settings);
+    const Trace trace = run(*compilation.topology, compilation.program, settings);
     Summary summary = summarize(trace, compilation.program);
     complete(summary, scenario, compilation);
     set_simulated(row, summary);
@@ -79,19 +62,45 @@ SweepRow simulate_compiled(Compilation compilation, const Scenario& scenario, co
   return row;
 }
 
-SweepRow simulate_point(Value source, const std::filesystem::path& folder, const DataFolder& data,
-                        const PointSettings& settings) {
+std::string text_of(const SweepRow& row) { return to_json(to_value(row), 0); }
+
+}  // namespace
+
+std::string row_of_error(const std::string& error) {
+  SweepRow row;
+  row.error = on_one_line(error);
+  return text_of(row);
+}
+
+Prepared prepare_simulation(const std::shared_ptr<CompiledPoint>& point, bool fast_forward) {
+  prepare_run();
+  SweepRow row;
+  set_compiled(row, point->compilation);
   try {
-    const Scenario scenario = read_scenario(std::move(source), folder);
-    const Value* section = scenario.source.find("system");
-    const bool shared = settings.system != nullptr && section != nullptr && *section == settings.system->section;
-    Compilation compilation =
-        shared ? compile(scenario, data, std::move(settings.system->system)) : compile(scenario, data);
-    return simulate_compiled(std::move(compilation), scenario, settings);
+    require_fit(point->compilation, point->scenario);
   } catch (const UserError& error) {
-    SweepRow row;
     row.error = on_one_line(error.what());
-    return row;
+    return {text_of(row), {}};
+  }
+  return {{}, [point, row, fast_forward] { return text_of(simulated(*point, row, fast_forward)); }};
+}
+
+Prepared prepare_point(Scenario scenario, const DataFolder& data, CompileCache& cache, bool fast_forward) {
+  try {
+    Compilation compilation = compile(scenario, data, cache);
+    return prepare_simulation(
+        std::make_shared<CompiledPoint>(CompiledPoint{std::move(scenario), std::move(compilation)}), fast_forward);
+  } catch (const UserError& error) {
+    return {row_of_error(error.what()), {}};
+  }
+}
+
+Prepared prepare_point(Value source, const std::filesystem::path& folder, const DataFolder& data, CompileCache& cache,
+                       bool fast_forward) {
+  try {
+    return prepare_point(read_scenario(std::move(source), folder), data, cache, fast_forward);
+  } catch (const UserError& error) {
+    return {row_of_error(error.what()), {}};
   }
 }
 

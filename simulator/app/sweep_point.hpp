@@ -1,40 +1,34 @@
-// One point of a sweep: compile, simulate, and keep the figures, or the reason why it cannot run.
+// One point of a sweep: compile, simulate, and keep the figures, or the reason why it cannot run. For workers of a
+// ProcessPool: compiled there, simulated in a child.
 #pragma once
 
 #include <filesystem>
-#include <optional>
+#include <memory>
 
 #include "simulator/app/compile.hpp"
 #include "simulator/app/data_folder.hpp"
+#include "simulator/app/process_pool.hpp"
 #include "simulator/app/scenario.hpp"
 #include "simulator/app/sweep_row.hpp"
 
 namespace podsim {
 
-// A system that many points have in common, built once.
-struct SharedSystem {
-  Value section;  // "system" of their scenarios
-  System system;
+// A scenario that has been compiled.
+struct CompiledPoint {
+  Scenario scenario;
+  Compilation compilation;
 };
 
-struct PointSettings {
-  bool fast_forward = true;
-  SharedSystem* system = nullptr;  // taken, not copied, where the point's section is equal: for one point of a process
-};
+// The row of a point as one line of JSON; the rest is the simulation. Where the point does not fit, the row has its
+// memory and the error, and there is no rest.
+[[nodiscard]] Prepared prepare_simulation(const std::shared_ptr<CompiledPoint>& point, bool fast_forward);
 
-// Simulates a scenario given as a tree. A UserError becomes the row's error, beside the figures known by then: a
-// scenario that does not fit has its memory. Once per process (see engine/run.hpp).
-[[nodiscard]] SweepRow simulate_point(Value source, const std::filesystem::path& folder, const DataFolder& data,
-                                      const PointSettings& settings);
+// The same from a scenario, or from one given as a tree. A UserError becomes the row's error.
+[[nodiscard]] Prepared prepare_point(Scenario scenario, const DataFolder& data, CompileCache& cache, bool fast_forward);
+[[nodiscard]] Prepared prepare_point(Value source, const std::filesystem::path& folder, const DataFolder& data,
+                                     CompileCache& cache, bool fast_forward);
 
-// Builds what a point needs of its system, for the points that share it; nothing where that fails: the points will say
-// so themselves. A first attempt in a child process keeps a crash from the caller. It also makes later children faster:
-// they find symbols resolved and memory filled.
-[[nodiscard]] std::optional<SharedSystem> share_system(const Value& source, const std::filesystem::path& folder,
-                                                       const DataFolder& data);
-
-// The same from a compiled scenario on.
-[[nodiscard]] SweepRow simulate_compiled(Compilation compilation, const Scenario& scenario,
-                                         const PointSettings& settings);
+// The row of a point that has no figures.
+[[nodiscard]] std::string row_of_error(const std::string& error);
 
 }  // namespace podsim

@@ -23,8 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kWorthSharing = 8;  // points from which on a shared system pays
-constexpr double kPause = 0.05;           // seconds between looks at what other processes do
+constexpr double kPause = 0.05;  // seconds between looks at what other processes do
 
 // A folder for the rows of a sweep that goes to standard output; nothing of it stays.
 class TemporaryFolder {
@@ -52,10 +51,8 @@ class SweepLoop {
         data_(data),
         journal_(journal),
         cache_(settings.cache, settings.code + " " + data.digest() + (settings.fast_forward ? "" : " step by step")),
-        pool_(settings.jobs, settings.timeout_seconds),
-        progress_(journal.points(), journal.done(), settings.show_progress) {
-    share();
-  }
+        pool_(settings.jobs, settings.timeout_seconds, [this](const std::string& task) { return prepare(task); }),
+        progress_(journal.points(), journal.done(), settings.show_progress) {}
 
   // Until all points are done, here or elsewhere; false where a signal ended it earlier.
   bool run() {
@@ -69,20 +66,11 @@ class SweepLoop {
   }
 
  private:
-  // Most sweeps leave the system alone.
-  void share() {
-    if (journal_.points() - journal_.done() < kWorthSharing) return;
-    try {
-      system_ = share_system(point_source(sweep_, 0), sweep_.folder, data_);
-    } catch (const UserError&) {  // a value that cannot be set: the points will say so
-    }
-  }
-
   void fill() {
     while (!pool_.full() && !stop_.arrived()) {
       const std::optional<std::size_t> point = journal_.claim();
       if (!point) return;
-      if (!from_cache(*point)) start(*point);
+      if (!from_cache(*point)) pool_.start(*point, std::to_string(*point));
     }
   }
 
@@ -100,19 +88,14 @@ class SweepLoop {
     return false;
   }
 
-  void start(std::size_t point) {
-    pool_.start(point, [this, point] {
-      SweepRow row;
-      try {
-        row = simulate_point(point_source(sweep_, point), sweep_.folder, data_,
-                             {settings_.fast_forward, system_ ? &*system_ : nullptr});
-      } catch (const UserError& error) {
-        row.error = on_one_line(error.what());
-      } catch (const std::exception& error) {
-        throw InternalError(std::string("internal error: ") + error.what());
-      }
-      return to_json(to_value(row), 0);
-    });
+  // In a worker, with a memory of its own.
+  Prepared prepare(const std::string& task) {
+    try {
+      return prepare_point(point_source(sweep_, std::stoull(task)), sweep_.folder, data_, compiled_,
+                           settings_.fast_forward);
+    } catch (const UserError& error) {  // a value that cannot be set
+      return {row_of_error(error.what()), {}};
+    }
   }
 
   void collect() {
@@ -124,9 +107,7 @@ class SweepLoop {
           cache_.keep(key->second, row_from(parse_json(result.output, "result")));
         }
       } else {
-        SweepRow row;
-        row.error = on_one_line(result.failure);
-        journal_.record(result.id, to_json(to_value(row), 0));
+        journal_.record(result.id, row_of_error(result.failure));
       }
       keys_.erase(result.id);
     }
@@ -137,7 +118,7 @@ class SweepLoop {
   const LoadedData& data_;
   SweepJournal& journal_;
   SweepCache cache_;
-  std::optional<SharedSystem> system_;
+  CompileCache compiled_;                    // of a worker
   std::map<std::size_t, std::string> keys_;  // of points that run
   StopSignals stop_;
   ProcessPool pool_;

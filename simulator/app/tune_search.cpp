@@ -1,8 +1,10 @@
-// Branch and bound over three levels: plan, recomputation, variant. Each evaluation is a child process.
+// Branch and bound over three levels: plan, recomputation, variant. Workers compile and bound; each simulation is a
+// child process.
 #include "simulator/app/tune_search.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <queue>
 #include <tuple>
 
@@ -39,7 +41,11 @@ struct Node {
 class Search {
  public:
   Search(const TuneRequest& request, const TuneSpace& space, const DataFolder& data, int jobs, bool show_progress)
-      : request_(request), space_(space), data_(data), pool_(jobs, 0), progress_(count(), 0, show_progress) {
+      : request_(request),
+        space_(space),
+        data_(data),
+        pool_(jobs, 0, [this](const std::string& task) { return evaluate(task); }),
+        progress_(count(), 0, show_progress) {
     outcome_.candidates = count();
     for (std::size_t plan = 0; plan < space_.plans.size(); ++plan) open_.push({kInfinity, Level::Plan, plan, 0, 0});
   }
@@ -78,8 +84,7 @@ class Search {
       open_.pop();
       const std::size_t id = nodes_.size();
       nodes_.push_back(node);
-      const double least = threshold();
-      pool_.start(id, [this, node, least] { return to_json(evaluate(node, least), 0); });
+      pool_.start(id, to_json(task_of(node, threshold()), 0));
     }
   }
 
@@ -94,37 +99,55 @@ class Search {
     return tuned_source(request_, space_, plan, space_.recomputations[node.recomputation], space_.variants[variant]);
   }
 
-  // In a child: {"bound": …}, {"row": …} or {"error": …}.
-  Value evaluate(const Node& node, double least) const {
+  // [level, plan, recomputation, variant, score to reach if there is one]
+  static Value task_of(const Node& node, double least) {
+    Value::Array task = {static_cast<int>(node.level)};
+    for (const std::size_t place : {node.plan, node.recomputation, node.variant}) {
+      task.emplace_back(static_cast<std::int64_t>(place));
+    }
+    if (least > -kInfinity) task.emplace_back(least);
+    return Value(std::move(task));
+  }
+
+  // In a worker, with a memory of its own: {"bound": …}, {"refused": …}, {} for a bound that is too low, or a row.
+  Prepared evaluate(const std::string& text) {
+    const Value task = parse_json(text, "task");
+    const auto place = [&task](std::size_t i) { return static_cast<std::size_t>(task.array().at(i).integer()); };
+    const Node node{kInfinity, static_cast<Level>(place(0)), place(1), place(2), place(3)};
+    const double least = task.array().size() > 4 ? task.array()[4].number() : -kInfinity;
     Value answer{Value::Object{}};
     try {
-      const Scenario scenario = read_scenario(source_of(node), request_.folder);
-      Compilation compilation = compile(scenario, data_);
-      const Execution& execution = scenario.execution;
-      const double samples = static_cast<double>(execution.replicas * compilation.model.samples_per_micro_batch *
-                                                 execution.micro_batches * execution.device_iterations);
-      const double seconds = node.level == Level::Variant ? least_run_seconds(compilation.program)
-                                                          : least_run_seconds(compilation, scenario);
-      const double bound = seconds > 0 ? score(seconds / kRounding, samples) : kInfinity;
-      if (node.level != Level::Variant || bound < least) {
-        if (bound < kInfinity) answer.set("bound", bound);
-        return answer;
+      Scenario scenario = read_scenario(source_of(node), request_.folder);
+      Compilation compilation = compile(scenario, data_, compiled_);
+      const double bound = bound_of(node, scenario, compilation);
+      if (node.level == Level::Variant && bound >= least) {
+        return prepare_simulation(
+            std::make_shared<CompiledPoint>(CompiledPoint{std::move(scenario), std::move(compilation)}), true);
       }
-      answer.set("row", to_value(simulate_compiled(std::move(compilation), scenario, {})));
+      if (node.level != Level::Variant && bound < kInfinity) answer.set("bound", bound);
     } catch (const UserError& error) {
-      answer.set("error", on_one_line(error.what()));
+      answer.set("refused", on_one_line(error.what()));
     }
-    return answer;
+    return {to_json(answer, 0), {}};
+  }
+
+  double bound_of(const Node& node, const Scenario& scenario, const Compilation& compilation) const {
+    const Execution& execution = scenario.execution;
+    const double samples = static_cast<double>(execution.replicas * compilation.model.samples_per_micro_batch *
+                                               execution.micro_batches * execution.device_iterations);
+    const double seconds = node.level == Level::Variant ? least_run_seconds(compilation.program)
+                                                        : least_run_seconds(compilation, scenario);
+    return seconds > 0 ? score(seconds / kRounding, samples) : kInfinity;
   }
 
   void take(const ProcessResult& result) {
     const Node node = nodes_[result.id];
     if (!result.failure.empty()) return reject(node, result.failure);
     const Value answer = parse_json(result.output, "candidate");
-    if (const Value* error = answer.find("error"); error != nullptr && node.level == Level::Variant) {
+    if (const Value* error = answer.find("refused"); error != nullptr && node.level == Level::Variant) {
       return reject(node, error->text());
     }
-    if (const Value* row = answer.find("row")) return keep(node, row_from(*row));
+    if (answer.contains("error")) return keep(node, row_from(answer));
     if (node.level == Level::Variant) {  // its bound is too low
       ++closed_;
       return;
@@ -189,6 +212,7 @@ class Search {
   const TuneRequest& request_;
   const TuneSpace& space_;
   const DataFolder& data_;
+  CompileCache compiled_;  // of a worker
   StopSignals stop_;
   ProcessPool pool_;
   SweepProgress progress_;

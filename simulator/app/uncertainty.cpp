@@ -19,29 +19,18 @@ namespace {
 
 constexpr double kMainShare = 0.01;  // states with less of the time in the median are left out
 
-SweepRow simulate_sample(const Scenario& scenario, const DataFolder& data, bool fast_forward) {
-  PointSettings settings;
-  settings.fast_forward = fast_forward;
-  try {
-    return simulate_compiled(compile(scenario, data), scenario, settings);
-  } catch (const UserError& error) {
-    SweepRow row;
-    row.error = on_one_line(error.what());
-    return row;
-  }
-}
-
 std::vector<SweepRow> simulate_samples(const Scenario& scenario, const DataFolder& data, const Uncertainty& drawn,
                                        const UncertaintySettings& settings) {
   std::vector<SweepRow> rows(settings.samples);
   SweepProgress progress(rows.size(), 0, settings.show_progress);
   std::size_t done = 0;
-  const auto work = [&](std::size_t sample) {
+  const auto prepare = [&](std::size_t sample) {
     const double* values = drawn.values.data() + sample * drawn.parameters.size();
     const VariedData varied(data, drawn.parameters, values);
-    return to_json(to_value(simulate_sample(scenario, varied, settings.fast_forward)), 0);
+    CompileCache cache;  // its own: the cache takes the data for fixed
+    return prepare_point(scenario, varied, cache, settings.fast_forward);
   };
-  run_each(settings.jobs, rows.size(), work, [&](const ProcessResult& finished) {
+  run_each(settings.jobs, rows.size(), prepare, [&](const ProcessResult& finished) {
     SweepRow& row = rows[finished.id];
     if (finished.failure.empty()) {
       row = row_from(parse_json(finished.output, "sample"));

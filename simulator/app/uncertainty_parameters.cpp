@@ -38,9 +38,9 @@ std::vector<VariedParameter> varied_parameters(const Scenario& scenario, const D
   const System system = build_system(scenario, data);
   std::vector<VariedParameter> varied;
   if (scenario.workload->name() != "stage_times") {
-    add_inferred(varied, "chips/" + system.topology.chip(), system.chip.parameters, {});
+    add_inferred(varied, "chips/" + system.topology->chip(), system.chip.parameters, {});
   }
-  const ParameterSet& pod = system.topology.parameters();
+  const ParameterSet& pod = system.topology->parameters();
   add_inferred(varied, "pods/" + pod.name(), pod, set_by_host(scenario.host_options));
   const std::vector<std::string> used = call_parameters(scenario);
   const ParameterSet frameworks(data.load("software/frameworks"));

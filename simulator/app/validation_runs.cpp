@@ -60,7 +60,9 @@ std::vector<Prediction> predict(const std::vector<Measurement>& measurements, co
   for (const Measurement& measurement : measurements) predictions.push_back({measurement, 0, "", {}});
   run_each(
       jobs, predictions.size(),
-      [&](std::size_t row) { return to_json(predict_one(folder / predictions[row].measurement.scenario), -1); },
+      [&](std::size_t row) -> Prepared {
+        return {{}, [file = folder / predictions[row].measurement.scenario] { return to_json(predict_one(file), -1); }};
+      },
       [&](const ProcessResult& finished) { read_result(finished, predictions[finished.id]); });
   return predictions;
 }

@@ -22,6 +22,8 @@ struct Parameter {
   Confidence confidence = Confidence::Inferred;
   double minimum = 0;  // range that the source allows; equal to value where it is a plain fact
   double maximum = 0;
+
+  friend bool operator==(const Parameter&, const Parameter&) = default;
 };
 
 // A named set of parameters, e.g. one chip. File form:
@@ -43,6 +45,8 @@ class ParameterSet {
   // Overrides values from an object {"clock": 1.6e9, …}; an unknown name is a UserError with the
   // nearest known one, a non-positive or non-finite number as well.
   void override_with(const Value& overrides);
+
+  friend bool operator==(const ParameterSet&, const ParameterSet&) = default;
 
  private:
   std::string name_;

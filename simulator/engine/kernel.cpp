@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <csignal>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -33,6 +34,15 @@ void resume(Process& process) {
                                      [&process] { process.actor->resume(); });
 }
 
+std::unique_ptr<simgrid::s4u::Engine> make_engine() {
+  silence_simgrid();
+  auto engine = std::make_unique<simgrid::s4u::Engine>("podsim");
+  // SimGrid's own handlers hide which signal ended a process.
+  for (const int signal : {SIGINT, SIGSEGV, SIGBUS}) std::signal(signal, SIG_DFL);
+  configure_simgrid(*engine);
+  return engine;
+}
+
 // SimGrid's clock and its sealed platform are static: a second engine in a process would start at the first one's end.
 void claim_process() {
   static std::atomic<bool> claimed = false;
@@ -41,8 +51,13 @@ void claim_process() {
 
 }  // namespace
 
+void start_simgrid() {
+  if (!simgrid::s4u::Engine::is_initialized()) (void)make_engine().release();  // found again by get_instance()
+}
+
 struct Kernel::SimGrid {
-  std::unique_ptr<simgrid::s4u::Engine> engine;
+  std::unique_ptr<simgrid::s4u::Engine> own_engine;  // none where start_simgrid() has made it
+  simgrid::s4u::Engine* engine = nullptr;
   std::optional<RouteZone> zone;
   std::vector<simgrid::s4u::ActorPtr> actors;
   std::vector<simgrid::s4u::CommPtr> flows;
@@ -54,9 +69,8 @@ struct Kernel::SimGrid {
 
 Kernel::Kernel(const Topology& topology) : simgrid_(std::make_unique<SimGrid>()) {
   claim_process();
-  silence_simgrid();
-  simgrid_->engine = std::make_unique<simgrid::s4u::Engine>("podsim");
-  configure_simgrid(*simgrid_->engine);
+  if (!simgrid::s4u::Engine::is_initialized()) simgrid_->own_engine = make_engine();
+  simgrid_->engine = simgrid::s4u::Engine::get_instance();
   simgrid_->zone.emplace(topology, kByteScale);
   simgrid::s4u::Engine::on_deadlock_cb([state = simgrid_.get()] { state->deadlock = true; });
 }

@@ -38,6 +38,9 @@ struct FlowRequest {
   double bytes = 0;  // > 0
 };
 
+// Makes SimGrid's engine, which then lives as long as the process; kernels of processes forked from this one use it.
+void start_simgrid();
+
 class Kernel {
  public:
   // One per process, ever: InternalError for a second one. All IPUs, memories and hosts of the topology become SimGrid

@@ -1,6 +1,7 @@
 // run(): the entrance of the engine.
 #include "simulator/engine/run.hpp"
 
+#include "simulator/engine/kernel.hpp"
 #include "simulator/engine/simulation.hpp"
 
 namespace podsim {
@@ -8,5 +9,7 @@ namespace podsim {
 Trace run(const Topology& topology, const Program& program, const RunSettings& settings) {
   return engine::Simulation(topology, program, settings).run();
 }
+
+void prepare_run() { engine::start_simgrid(); }
 
 }  // namespace podsim

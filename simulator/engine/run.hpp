@@ -21,4 +21,8 @@ struct RunSettings {
 // UserError when the program does not fit the topology (more IPUs than the pod has, no route).
 [[nodiscard]] Trace run(const Topology& topology, const Program& program, const RunSettings& settings);
 
+// Starts SimGrid now instead of in run(), so that processes forked from this one need not. For processes that fork and
+// never call run() themselves.
+void prepare_run();
+
 }  // namespace podsim

@@ -26,6 +26,8 @@ struct Chip {
 
   // AMP peak of the whole chip, floating-point operations per second.
   [[nodiscard]] double peak_flops(ElementType operands, ElementType partials) const;
+
+  friend bool operator==(const Chip&, const Chip&) = default;
 };
 
 // UserError where a parameter is missing or not usable.

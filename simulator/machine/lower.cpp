@@ -127,6 +127,7 @@ const Chip& Lowering::chip() const { return state_->chip; }
 const LoweringOptions& Lowering::options() const { return state_->options; }
 int Lowering::compute_tiles() const { return state_->chip.tiles - state_->options.io_tiles; }
 std::size_t Lowering::plans_made() const { return state_->plans; }
+std::size_t Lowering::operators_kept() const { return state_->memo.size(); }
 
 std::shared_ptr<const LoweredOperator> Lowering::lower(const Operator& op, WorkKind work) {
   const bool outlined = state_->options.outlining && !op.outline_key.empty();

@@ -31,6 +31,8 @@ struct LoweringOptions {
   bool outlining = true;  // identical layers share code, and pay copies of their operands
   bool auto_loss_scaling = false;
   bool stochastic_rounding = false;
+
+  friend bool operator==(const LoweringOptions&, const LoweringOptions&) = default;
 };
 
 // compute on all tiles, then sync, then exchange: duration = max compute + sync + fixed + max bytes / rate.
@@ -103,7 +105,8 @@ class Lowering {
   [[nodiscard]] const Chip& chip() const;
   [[nodiscard]] const LoweringOptions& options() const;
   [[nodiscard]] int compute_tiles() const;       // tiles - IO tiles
-  [[nodiscard]] std::size_t plans_made() const;  // for tests of the memo
+  [[nodiscard]] std::size_t plans_made() const;      // for tests of the memo
+  [[nodiscard]] std::size_t operators_kept() const;  // in the memo
 
  private:
   struct State;

@@ -116,7 +116,7 @@ TEST(HostClosedForms, OverheadOfACallIsSpreadOverItsIterations) {
 TEST(HostClosedForms, EverySecondCallPaysTheSwitchOfGraphs) {
   // 64 MiB of weights on each of four IPUs: down and up again, at the busiest link of the host path.
   const auto figures = [](const Simulation& simulation) -> std::vector<double> {
-    const Topology& topology = simulation.compilation.topology;
+    const Topology& topology = *simulation.compilation.topology;
     const auto seconds = [&](const Route& route) {
       double slowest = 0;
       for (const int link : route.links) {

@@ -94,7 +94,7 @@ TEST(Startup, AllReplicasGetTheirWeightsOverTheSharedHostPath) {
   };
   const auto figures = [](const Simulation& simulation) -> std::vector<double> {
     double slowest = 0;  // of the host's network
-    const Topology& topology = simulation.compilation.topology;
+    const Topology& topology = *simulation.compilation.topology;
     for (const int link : topology.host_to_memory(0, 0).links) {
       slowest = std::max(slowest, 1e8 / topology.links()[static_cast<std::size_t>(link)].bytes_per_second);
     }
