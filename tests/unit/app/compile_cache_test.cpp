@@ -1,11 +1,13 @@
 // What a process remembers of earlier scenarios must not show in later ones.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
 
 #include "simulator/app/compile.hpp"
 #include "simulator/app/loaded_data.hpp"
 #include "simulator/config/json.hpp"
+#include "simulator/core/error.hpp"
 
 namespace podsim {
 namespace {
@@ -15,7 +17,7 @@ Scenario scenario_of(const std::vector<Override>& overrides) {
     "workload": {"model": "bert", "micro_batch_size": 2, "sequence_length": 64, "config": {"model_type": "bert",
       "hidden_size": 128, "num_hidden_layers": 4, "num_attention_heads": 2, "intermediate_size": 512,
       "vocab_size": 1024, "max_position_embeddings": 64, "type_vocab_size": 2}},
-    "ipu_config": {"gradient_accumulation_steps": 16, "matmul_proportion": 0.2}, "execution": {}})",
+    "ipu_config": {"gradient_accumulation_steps": 16, "inference_device_iterations": 8, "matmul_proportion": 0.2}, "execution": {}})",
                             "bert.json");
   apply_overrides(source, overrides);
   return read_scenario(std::move(source), ".");
@@ -69,16 +71,24 @@ TEST(CompileCache, WhatChangesPlansOrSystemIsNotMixedUp) {
                                                       {{"workload.optimizer", "lamb"}},
                                                       {{"workload.sequence_length", "32"}}};
   std::mt19937 random(7);
+  int compared = 0;
   for (int round = 0; round < 60; ++round) {
     std::vector<Override> overrides = {{"workload.micro_batch_size", std::to_string(1 + random() % 3)}};
     for (const std::vector<Override>& change : changes) {
       if (random() % 4 == 0) overrides.insert(overrides.end(), change.begin(), change.end());
     }
-    const Scenario scenario = scenario_of(overrides);
-    SCOPED_TRACE(to_json(scenario.source, 0));
-    expect_equal(compile(scenario, data, cache), compile(scenario, data));
+    std::optional<Scenario> scenario;
+    try {
+      scenario = scenario_of(overrides);
+    } catch (const UserError&) {  // not all choices go together
+      continue;
+    }
+    SCOPED_TRACE(to_json(scenario->source, 0));
+    expect_equal(compile(*scenario, data, cache), compile(*scenario, data));
     if (HasFailure()) return;
+    ++compared;
   }
+  EXPECT_GT(compared, 30);
 }
 
 TEST(CompileCache, ForgetsWhatIsOldest) {
