@@ -129,7 +129,7 @@ void add_sweep_command(CLI::App& program) {
       ->check(CLI::Range(1, 4096));
   command
       ->add_option("--timeout", arguments->timeout_seconds, "Seconds after which a point is given up; default: never")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1e-3, 1e9));
   command->add_flag("--resume", arguments->resume, "Go on with an interrupted sweep (or start one)");
   command->add_option("--shard", arguments->shard, "Only every N-th point, from the K-th on: a part for podsim merge")
       ->type_name("K/N");

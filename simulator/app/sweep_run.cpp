@@ -28,8 +28,13 @@ constexpr double kPause = 0.05;  // seconds between looks at what other processe
 // A folder for the rows of a sweep that goes to standard output; nothing of it stays.
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_((fs::temp_directory_path() / "podsim-sweep-XXXXXX").string()) {
-    if (mkdtemp(path_.data()) == nullptr) throw UserError(path_, "cannot be made", "set TMPDIR to another folder");
+  TemporaryFolder() {
+    std::error_code error;
+    path_ = (fs::temp_directory_path(error) / "podsim-sweep-XXXXXX").string();
+    if (error || mkdtemp(path_.data()) == nullptr) {
+      throw UserError("-o -", "there is no place for temporary files: " + path_ + " cannot be made",
+                      "set TMPDIR to another folder");
+    }
   }
   ~TemporaryFolder() {
     std::error_code ignored;

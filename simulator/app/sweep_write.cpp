@@ -99,6 +99,15 @@ double number_of(const std::string& text, const std::string& where) {
   return number;
 }
 
+std::size_t point_of(const std::string& text, const std::string& where) {
+  std::size_t point = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), point);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
+    throw UserError(where, "\"" + text + "\" is no number of a point", "run this part again");
+  }
+  return point;
+}
+
 void read_csv_rows(SweepPart& part, const std::string& text) {
   const CsvTable table = parse_csv(text, part.file);
   const std::vector<SweepColumn>& columns = sweep_columns();
@@ -107,7 +116,7 @@ void read_csv_rows(SweepPart& part, const std::string& text) {
     for (const SweepColumn& column : columns) row.set(column.name, number_of(table.cell(i, column.name), part.file));
     row.bottleneck = table.cell(i, "bottleneck");
     row.error = table.cell(i, "error");
-    part.rows.emplace_back(static_cast<std::size_t>(number_of(table.cell(i, "point"), part.file)), std::move(row));
+    part.rows.emplace_back(point_of(table.cell(i, "point"), part.file), std::move(row));
   }
 }
 

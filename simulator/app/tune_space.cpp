@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "simulator/app/overrides.hpp"
+#include "simulator/app/tune_splits.hpp"
 #include "simulator/config/json.hpp"
 #include "simulator/config/set_path.hpp"
 #include "simulator/core/error.hpp"
@@ -96,27 +97,17 @@ Base examine(const TuneRequest& request, const DataFolder& data) {
   return base;
 }
 
-// [first, rest …] with the rest spread evenly, larger shares last: earlier stages stash more.
-std::vector<std::int64_t> split_layers(std::int64_t layers, std::int64_t first, std::int64_t depth) {
-  std::vector<std::int64_t> split = {first};
-  const std::int64_t rest = layers - first;
-  for (std::int64_t ipu = 1; ipu < depth; ++ipu)
-    split.push_back(rest * ipu / (depth - 1) - rest * (ipu - 1) / (depth - 1));
-  return split;
-}
-
 struct LayerSplit {
   int depth = 1;
   std::vector<std::int64_t> layers;
 };
 
+// With the automatic split, which goes by cost.
 std::vector<LayerSplit> splits_of_depth(const Base& base, int depth) {
-  std::vector<LayerSplit> splits = {{depth, {}}};
-  if (base.layers < depth - 1 || base.layers == 0) return splits;
-  if (depth == 1) return {{1, {base.layers}}};
-  const std::int64_t even = (base.layers + depth - 1) / depth;
-  for (std::int64_t first = even; first >= 0; --first)
-    splits.push_back({depth, split_layers(base.layers, first, depth)});
+  std::vector<LayerSplit> splits;
+  if (depth > 1 || base.layers == 0) splits.push_back({depth, {}});
+  for (std::vector<std::int64_t>& layers : layer_splits(base.layers, depth))
+    splits.push_back({depth, std::move(layers)});
   return splits;
 }
 

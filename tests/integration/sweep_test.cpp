@@ -280,5 +280,81 @@ TEST_F(SweepProgram, Messages) {
   EXPECT_EQ(ranks.err, "podsim: -o -: several ranks need a file to share (write to a file with -o)\n");
 }
 
+TEST_F(SweepProgram, WhatNoPointCouldRunWithIsRefusedAtOnce) {
+  const auto message = [&](const std::vector<std::string>& vary, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {"sweep", "s.json", "-o", "a.csv"};
+    for (const std::string& axis : vary) arguments.insert(arguments.end(), {"--vary", axis});
+    const Finished finished = podsim(with(arguments, more));
+    EXPECT_EQ(finished.exit_code, 1);
+    EXPECT_FALSE(std::filesystem::exists(folder_.file("a.csv.partial")));
+    return finished.err;
+  };
+  EXPECT_EQ(message({"runs=1:1e12"}),
+            "podsim: --vary runs=1:1e12: the range 1:1e12 has more than 1,000,000 values (for example 1:10, 1:10:+3, "
+            "10:1:-3 or 1:64:x2)\n");
+  EXPECT_EQ(message({"runs=1:1e6", "device_iterations=1:100"}),
+            "podsim: --vary device_iterations=1:100: the sweep has more than 10,000,000 points (vary less, or split it "
+            "into several sweeps)\n");
+  EXPECT_EQ(message({"runs=1,2", "runs=3"}), "podsim: --vary runs=3: runs is given twice (give it once)\n");
+  EXPECT_EQ(message({"runs=1,2"}, {"--set", "runs=3"}),
+            "podsim: --vary runs=1,2: runs is given twice (give it once)\n");
+  EXPECT_EQ(message({"pipeline_depth=1", "partition.pipeline_depth=2"}),
+            "podsim: --vary partition.pipeline_depth=2: partition.pipeline_depth and pipeline_depth set the same value "
+            "(give it once)\n");
+  EXPECT_EQ(message({"nonsense=1"}),
+            "podsim: --vary nonsense=1: unknown key \"nonsense\" (give the dotted path of a scenario value, e.g. "
+            "system.pod)\n");
+  EXPECT_EQ(message({"runs=1"}, {"--jobs", "0"}),
+            "podsim: --jobs: Value 0 not in range 1 to 4096 (see 'podsim --help')\n");
+  EXPECT_THAT(message({"runs=1"}, {"--timeout", "0"}),
+              HasSubstr("--timeout: Value 0 not in range 0.001000 to 1000000000"));
+}
+
+TEST_F(SweepProgram, SweepFilesThatAreWrong) {
+  const auto message = [&](const std::string& text) {
+    std::ofstream(folder_.file("f.json")) << text;
+    const Finished finished = podsim({"sweep", "f.json"});
+    EXPECT_EQ(finished.exit_code, 1);
+    return finished.err;
+  };
+  EXPECT_EQ(message(R"({"scenario": "s.json", "vary": {"runs": [1]}, "bogus": 1, "output": "x.csv"})"),
+            "podsim: f.json:/bogus: unknown key \"bogus\" (known: scenario, vary, set, output)\n");
+  EXPECT_EQ(message(R"({"scenario": "nope.json", "vary": {"runs": [1]}, "output": "x.csv"})"),
+            "podsim: nope.json: there is no such file\n");
+  EXPECT_EQ(message(R"({"scenario": "s.json", "vary": {"runs": []}, "output": "x.csv"})"),
+            "podsim: f.json:/vary/runs: an axis without values (give at least one, or leave it out)\n");
+  EXPECT_EQ(message(R"({"scenario": "s.json", "vary": {"runs,device_iterations": [[1]]}, "output": "x.csv"})"),
+            "podsim: f.json:/vary/runs,device_iterations/0: 1 values for 2 keys (give one value for each key: "
+            "[[1, 2], [2, 4]])\n");
+  EXPECT_EQ(message(R"({"scenario": "s.json", "output": "x.csv"})"),
+            "podsim: f.json: \"vary\" is missing (Axes: key to values.)\n");
+}
+
+// Stands for a full disk: files may not grow beyond 4 KiB. What was written until then is kept.
+TEST_F(SweepProgram, AFullDiskStopsAndResumeGoesOn) {
+  const std::vector<std::string> axes = {"--vary", "runs=1:30"};
+  const Finished full = finish(
+      start({"-c", "trap '' XFSZ; ulimit -f 4; exec " PODSIM_PROGRAM " sweep s.json --vary runs=1:30 -o out.csv"},
+            "full", {}, "bash"),
+      "full");
+  EXPECT_EQ(full.exit_code, 1);
+  EXPECT_THAT(full.err, HasSubstr("cannot be written: File too large (make room, then go on with --resume)"));
+  EXPECT_GE(finished_rows("out.csv"), 1U);
+  EXPECT_TRUE(sweep(with(axes, {"--resume"}), "out.csv") == sweep(axes, "whole.csv"));
+  const Finished temporary = finish(
+      start({"sweep", "s.json", "--vary", "runs=1", "-o", "-"}, "temporary", {{"TMPDIR", "/nowhere"}}), "temporary");
+  EXPECT_EQ(temporary.exit_code, 1);
+  EXPECT_THAT(temporary.err, HasSubstr("(set TMPDIR to another folder)"));
+}
+
+TEST_F(SweepProgram, TooManyJobsForTheSystem) {
+  const Finished finished =
+      finish(start({"-c", "ulimit -n 12; exec " PODSIM_PROGRAM " sweep s.json --vary runs=1:30 --jobs 20 -o out.csv"},
+                   "few", {}, "bash"),
+             "few");
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_EQ(finished.err, "podsim: --jobs: no connection to a process: Too many open files (use fewer jobs)\n");
+}
+
 }  // namespace
 }  // namespace podsim

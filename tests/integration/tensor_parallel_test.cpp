@@ -30,7 +30,7 @@ double code_seconds(const Simulation& simulation, Pass pass) {
 // ranks take 2 steps, each a fixed cost and half of the bytes over the rung: t = 2 (c + b / 2 / bandwidth).
 TEST(TensorParallel, OneStageTakesItsShareOfTheComputeAndItsAllReduces) {
   const auto figures = [](const Simulation& simulation) -> std::vector<double> {
-    const Topology& topology = simulation.compilation.topology;
+    const Topology& topology = *simulation.compilation.topology;
     const double bytes = 64 * 1024 * 2;
     const Route& route = topology.route(topology.ipu_vertex(0), topology.ipu_vertex(1));
     double bandwidth = 1e30;
@@ -53,7 +53,7 @@ TEST(TensorParallel, AllReducesAreThoseOfThePlanner) {
   for (const int ipus : {2, 4, 8}) {
     for (const char* schedule : {R"("sharded")", R"({"pipelined": {"order": "grouped"}})", R"("zero_bubble")"}) {
       const auto figures = [ipus](const Simulation& simulation) -> std::vector<double> {
-        const Topology& topology = simulation.compilation.topology;
+        const Topology& topology = *simulation.compilation.topology;
         CollectiveRequest request;
         for (int ipu = 0; ipu < ipus; ++ipu) request.ranks.push_back(ipu);
         request.bytes = 64 * 1024 * 2;

@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "simulator/app/csv.hpp"
 #include "simulator/config/json.hpp"
 #include "tests/integration/sweep_program.hpp"
 
 namespace podsim {
 namespace {
 
+using testing::contents_of;
 using testing::Finished;
 using ::testing::HasSubstr;
 using testing::SweepProgram;
@@ -55,6 +57,49 @@ TEST_F(TuneProgram, ExhaustiveOptimumOfGivenStages) {
 TEST_F(TuneProgram, ExhaustiveOptimumOfASmallModel) {
   expect_exhaustive_optimum({"bert.json", "--vary", "workload.micro_batch_size=2,8", "--vary", "pipeline_depth=2,4",
                              "--vary", "execution.recomputation=none,every_layer", "--top", "3"});
+}
+
+// What tune calls the best of a model's splits is the best of all of them, each simulated by a sweep.
+TEST_F(TuneProgram, BestOfAllSplits) {
+  constexpr int kLayers = 6;
+  std::string axis = "layers_per_ipu=";
+  for (int a = 0; a <= kLayers; ++a) {
+    for (int b = 0; a + b <= kLayers; ++b) {
+      for (int c = 0; a + b + c <= kLayers; ++c) {
+        axis += "[" + std::to_string(a) + "," + std::to_string(b) + "," + std::to_string(c) + "," +
+                std::to_string(kLayers - a - b - c) + "],";
+      }
+    }
+  }
+  axis.pop_back();
+  const Finished swept =
+      podsim({"sweep", "bert.json", "--vary", axis, "--set", "ipus_per_replica=4", "--set", "schedule=pipelined",
+              "--set", "execution.recomputation=stage,optimizer_state_offchip=false", "-o", "all.csv"});
+  ASSERT_EQ(swept.exit_code, 0) << swept.err;
+  const CsvTable table = parse_csv(contents_of(folder_.file("all.csv")), "all.csv");
+  ASSERT_EQ(table.rows.size(), 84U);
+  double best = 0;
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    const std::string& text = table.cell(row, "throughput_samples_per_second");
+    if (!text.empty()) best = std::max(best, std::stod(text));
+  }
+  EXPECT_GT(best, 0);
+  const Value tuned = tune({"bert.json", "--vary", "pipeline_depth=4", "--vary", "workload.micro_batch_size=2",
+                            "--vary", "execution.recomputation=stage", "--vary", "schedule=pipelined", "--vary",
+                            "optimizer_state_offchip=false", "--vary", "replicated_tensor_sharding=false"});
+  EXPECT_EQ(tuned.at("best").array().front().at("result").at("throughput_samples_per_second").number(), best);
+}
+
+TEST_F(TuneProgram, CtrlCStops) {
+  const pid_t child = start({"tune", std::string(PODSIM_SOURCE_DIR) + "/scenarios/bert_large_bow_pod16.json"}, "tune");
+  const std::string children = "/proc/" + std::to_string(child) + "/task/" + std::to_string(child) + "/children";
+  for (int i = 0; i < 3000 && contents_of(children).empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ::kill(child, SIGINT);
+  const Finished stopped = finish(child, "tune");
+  EXPECT_EQ(stopped.exit_code, 1);
+  EXPECT_EQ(stopped.err, "podsim: tune: stopped (it starts again from the beginning)\n");
 }
 
 TEST_F(TuneProgram, TheSameForAnyNumberOfJobs) {

@@ -182,6 +182,27 @@ TEST_F(SweepMerge, Refusals) {
   EXPECT_FALSE(std::filesystem::exists(out));
 }
 
+TEST_F(SweepMerge, DamagedParts) {
+  const std::string whole = contents_of(part(0, 3, "a.csv"));  // comment, columns, points 0 and 3
+  const auto message = [&](const std::string& text) {
+    std::ofstream(folder_.file("b.csv")) << text;
+    return message_of([&] { merge_parts(folder_.file("out.csv"), {folder_.file("b.csv")}); });
+  };
+  const std::size_t columns = whole.find('\n') + 1;
+  const std::size_t first = whole.find('\n', columns) + 1;
+  ASSERT_EQ(whole.substr(first, 2), "0,");
+  const auto with_point = [&](const std::string& point) {
+    return whole.substr(0, first) + point + whole.substr(first + 1);
+  };
+  EXPECT_THAT(message(with_point("6")), HasSubstr("b.csv: has a point that the sweep has not (run this part again)"));
+  EXPECT_THAT(message(with_point("-1")), HasSubstr("b.csv: \"-1\" is no number of a point (run this part again)"));
+  EXPECT_THAT(message(with_point("")), HasSubstr("b.csv: \"\" is no number of a point"));
+  EXPECT_THAT(message(whole.substr(0, first) + "0,1,2\n"), HasSubstr("b.csv:2: 3 fields, but the header has "));
+  EXPECT_THAT(message(whole.substr(0, columns) + "x" + whole.substr(columns)),
+              HasSubstr("b.csv: has no column \"point\" (the first line names the columns)"));
+  EXPECT_THAT(message(whole.substr(0, columns)), HasSubstr("b.csv: is empty (the first line names the columns)"));
+}
+
 Ranks ranks_from(const std::map<std::string, const char*>& variables) {
   return find_ranks([&](const char* name) {
     const auto found = variables.find(name);

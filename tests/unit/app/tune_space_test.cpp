@@ -58,6 +58,15 @@ TEST(TuneSpace, HoldsThePublishedConfiguration) {
   EXPECT_EQ(published->accumulation, 16);
 }
 
+TEST(TuneSpace, VariesEveryIpusLayers) {
+  const TuneSpace space = space_of(bert_request());
+  for (const std::vector<std::int64_t>& split : std::vector<std::vector<std::int64_t>>{
+           {3, 7, 8, 6}, {3, 8, 6, 7}, {4, 6, 7, 7}, {6, 6, 6, 6}, {12, 12}, {7, 17}, {24}, {}}) {
+    EXPECT_TRUE(std::any_of(space.plans.begin(), space.plans.end(),
+                            [&split](const TunePlan& plan) { return plan.layers_per_ipu == split; }));
+  }
+}
+
 TEST(TuneSpace, EveryPlanGivesTheBatchOnThePod) {
   const TuneSpace space = space_of(bert_request());
   for (const TunePlan& plan : space.plans) {
