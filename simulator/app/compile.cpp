@@ -249,8 +249,7 @@ Execution execution_of(const Scenario& scenario, const StagedModel& model) {
 }
 
 // The other executable, and what it takes to switch to it and back; a copy of this one where it is not given.
-void add_second_graph(Compilation& compilation, const Scenario& scenario, const DataFolder& data,
-                      CompileCache& cache) {
+void add_second_graph(Compilation& compilation, const Scenario& scenario, const DataFolder& data, CompileCache& cache) {
   HostPlan& host = compilation.program.host;
   if (scenario.second_graph == nullptr) {
     if (host.switch_every > 0) host.switch_seconds = switch_seconds(scenario, compilation, scenario, compilation);
@@ -280,6 +279,12 @@ Compilation compile(const Scenario& scenario, const DataFolder& data) {
 }
 
 Compilation compile(const Scenario& scenario, const DataFolder& data, CompileCache& cache) {
+  Compilation compilation = compile_times(scenario, data, cache);
+  add_memory(compilation, scenario, data, cache);
+  return compilation;
+}
+
+Compilation compile_times(const Scenario& scenario, const DataFolder& data, CompileCache& cache) {
   const std::shared_ptr<const System> system = cache.system(scenario, data);
   const Chip& chip = system->chip;
   const auto graph = scenario.workload->build(scenario.workload_request);
@@ -301,13 +306,16 @@ Compilation compile(const Scenario& scenario, const DataFolder& data, CompileCac
     profiled_codes(compilation);
   } else {
     lower_stages(compilation, scenario, chip, cache);
-    for (int ipu = 0; ipu < compilation.model.ipus_per_replica; ++ipu) {
-      compilation.memory.push_back(account_memory(*compilation.lowerings[static_cast<std::size_t>(ipu)],
-                                                  memory_request(scenario, compilation, ipu)));
-    }
+  }
+  return compilation;
+}
+
+void add_memory(Compilation& compilation, const Scenario& scenario, const DataFolder& data, CompileCache& cache) {
+  for (int ipu = 0; ipu < compilation.model.ipus_per_replica && !compilation.model.profiled; ++ipu) {
+    compilation.memory.push_back(account_memory(*compilation.lowerings[static_cast<std::size_t>(ipu)],
+                                                memory_request(scenario, compilation, ipu)));
   }
   add_second_graph(compilation, scenario, data, cache);
-  return compilation;
 }
 
 }  // namespace podsim

@@ -39,6 +39,11 @@ struct Compilation {
 // The same with what compilations before it have left in `cache`.
 [[nodiscard]] Compilation compile(const Scenario& scenario, const DataFolder& data, CompileCache& cache);
 
+// The same in two steps, for searches that look at times first: everything but memory, host switches and the second
+// graph; and these.
+[[nodiscard]] Compilation compile_times(const Scenario& scenario, const DataFolder& data, CompileCache& cache);
+void add_memory(Compilation& compilation, const Scenario& scenario, const DataFolder& data, CompileCache& cache);
+
 // Replicas that share the shards of a class of tensors; 1 where it is not sharded.
 [[nodiscard]] int shards_of(const VariableLocation& location, int replicas);
 

@@ -74,9 +74,7 @@ void run_second_graph(Compilation& compilation, const RunSettings& settings) {
   RunSettings own = settings;
   own.record_intervals = false;
   own.progress = {};
-  const auto prepare = [&](std::size_t) -> Prepared {
-    return {{}, [&] { return to_json(turn_of(second, own), -1); }};
-  };
+  const auto prepare = [&](std::size_t) -> Prepared { return {{}, [&] { return to_json(turn_of(second, own), -1); }}; };
   run_each(1, 1, prepare, [&](const ProcessResult& finished) {
     if (!finished.failure.empty()) throw UserError("second graph", finished.failure);
     const Value turn = parse_json(finished.output, "second graph");

@@ -118,9 +118,10 @@ class Search {
     Value answer{Value::Object{}};
     try {
       Scenario scenario = read_scenario(source_of(node), request_.folder);
-      Compilation compilation = compile(scenario, data_, compiled_);
+      Compilation compilation = compile_times(scenario, data_, compiled_);
       const double bound = bound_of(node, scenario, compilation);
       if (node.level == Level::Variant && bound >= least) {
+        add_memory(compilation, scenario, data_, compiled_);
         return prepare_simulation(
             std::make_shared<CompiledPoint>(CompiledPoint{std::move(scenario), std::move(compilation)}), true);
       }

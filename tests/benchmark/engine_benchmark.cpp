@@ -1,65 +1,27 @@
 // Cost of the engine: against bare SimGrid actors, fast-forward, large pipelines, collectives. Every run has a process
 // of its own; its CPU time is the time reported, `MB` its largest memory.
-#include <benchmark/benchmark.h>
-#include <sys/resource.h>
-
 #include "tests/benchmark/bare_actors.hpp"
+#include "tests/benchmark/cost.hpp"
 #include "tests/unit/engine/programs.hpp"
 
 namespace podsim::benchmark {
 namespace {
 
-using testing::in_child;
 using testing::pipeline;
 using testing::PipelineShape;
 using testing::pod;
 
 constexpr double kMebibyte = 1048576;
 
-struct Cost {
-  double seconds = 0;  // CPU
-  double megabytes = 0;
-  double activities = 0;
-  std::string error;
-};
-
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-double peak_megabytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
-}
-
-template <typename Work>
-Cost measure(const Work& work) {
-  const auto result = in_child([&work]() -> std::vector<double> {
-    const double start = cpu_seconds();
-    const double activities = work();
-    return {cpu_seconds() - start, peak_megabytes(), activities};
-  });
-  if (result.numbers.size() != 3) return {0, 0, 0, result.error};
-  return {result.numbers[0], result.numbers[1], result.numbers[2], {}};
-}
-
 // Includes everything that a run needs: topology, program, platform.
 Cost engine_cost(const std::string& name, const PipelineShape& shape, const RunSettings& settings) {
   return measure([&] { return static_cast<double>(run(pod(name), pipeline(shape), settings).activities); });
 }
 
-void report(::benchmark::State& state, const Cost& cost) {
-  if (cost.seconds <= 0) return state.SkipWithError(cost.error.c_str());
-  state.SetIterationTime(cost.seconds);
-  state.counters["MB"] = cost.megabytes;
-  state.counters["activities"] = cost.activities;
-  state.counters["activities/s"] = cost.activities / cost.seconds;
+void report_activities(::benchmark::State& state, const Cost& cost) {
+  if (!report(state, cost)) return;
+  state.counters["activities"] = cost.result;
+  state.counters["activities/s"] = cost.result / cost.seconds;
 }
 
 std::string pod_of(int ipus) { return "pod" + std::to_string(ipus); }
@@ -73,7 +35,7 @@ void against_bare_actors(::benchmark::State& state, bool closed_form) {
         [&] { return run_bare_actors(shape.stages, shape.micro_batches, shape.replicas, shape.bytes).activities; });
     const Cost cost =
         engine_cost(pod_of(ipus), shape, {.fast_forward = false, .record_intervals = true, .closed_form = closed_form});
-    report(state, cost);
+    report_activities(state, cost);
     state.counters["bare_s"] = bare.seconds;
     state.counters["ratio"] = cost.seconds / bare.seconds;
   }
@@ -93,7 +55,7 @@ BENCHMARK_CAPTURE(against_bare_actors, exchanges_as_flows, false)
 void training_step_of_1024_ipus(::benchmark::State& state, bool fast_forward) {
   PipelineShape shape{.stages = 16, .micro_batches = 256, .replicas = 64, .bytes = 32 * kMebibyte};
   shape.weight_bytes = 256 * kMebibyte;
-  for (auto _ : state) report(state, engine_cost("pod1024", shape, {.fast_forward = fast_forward}));
+  for (auto _ : state) report_activities(state, engine_cost("pod1024", shape, {.fast_forward = fast_forward}));
 }
 BENCHMARK_CAPTURE(training_step_of_1024_ipus, step_by_step, false)->UseManualTime()->Iterations(3);
 BENCHMARK_CAPTURE(training_step_of_1024_ipus, fast_forward, true)->UseManualTime()->Iterations(3);
@@ -101,14 +63,14 @@ BENCHMARK_CAPTURE(training_step_of_1024_ipus, fast_forward, true)->UseManualTime
 void growth_with_ipus(::benchmark::State& state) {
   const int ipus = static_cast<int>(state.range(0));
   const PipelineShape shape{.stages = 16, .micro_batches = 64, .replicas = ipus / 16, .bytes = 32 * kMebibyte};
-  for (auto _ : state) report(state, engine_cost(pod_of(ipus), shape, {.fast_forward = false}));
+  for (auto _ : state) report_activities(state, engine_cost(pod_of(ipus), shape, {.fast_forward = false}));
 }
 BENCHMARK(growth_with_ipus)->RangeMultiplier(4)->Range(64, 4096)->UseManualTime()->Iterations(1);
 
 void micro_batches_with_fast_forward(::benchmark::State& state) {
   const auto micro_batches = static_cast<int>(state.range(0));
   const PipelineShape shape{.stages = 4, .micro_batches = micro_batches, .replicas = 4, .bytes = 32 * kMebibyte};
-  for (auto _ : state) report(state, engine_cost("pod16", shape, {}));
+  for (auto _ : state) report_activities(state, engine_cost("pod16", shape, {}));
 }
 BENCHMARK(micro_batches_with_fast_forward)->Arg(20)->Arg(2048)->Arg(200000)->UseManualTime()->Iterations(3);
 
@@ -116,7 +78,7 @@ BENCHMARK(micro_batches_with_fast_forward)->Arg(20)->Arg(2048)->Arg(200000)->Use
 void all_reduce_of_1024_ranks(::benchmark::State& state, bool closed_form) {
   PipelineShape shape{.stages = 1, .micro_batches = 1, .replicas = 1024};
   shape.weight_bytes = 1024 * kMebibyte;
-  for (auto _ : state) report(state, engine_cost("pod1024", shape, {.closed_form = closed_form}));
+  for (auto _ : state) report_activities(state, engine_cost("pod1024", shape, {.closed_form = closed_form}));
 }
 BENCHMARK_CAPTURE(all_reduce_of_1024_ranks, computed, true)->UseManualTime()->Iterations(3);
 
@@ -125,12 +87,12 @@ void flows_on_one_link(::benchmark::State& state) {
   const auto replicas = static_cast<int>(state.range(0));
   PipelineShape shape{.stages = 1, .micro_batches = 64, .replicas = replicas, .input_bytes = kMebibyte};
   for (auto _ : state) {
-    report(state, measure([&] {
-             Program program = pipeline(shape);
-             program.host.synthetic = false;
-             program.host.prefetch_depth = 3;
-             return static_cast<double>(run(pod("pod64", 1), program, {.fast_forward = false}).activities);
-           }));
+    report_activities(state, measure([&] {
+                        Program program = pipeline(shape);
+                        program.host.synthetic = false;
+                        program.host.prefetch_depth = 3;
+                        return static_cast<double>(run(pod("pod64", 1), program, {.fast_forward = false}).activities);
+                      }));
   }
 }
 BENCHMARK(flows_on_one_link)->RangeMultiplier(4)->Range(4, 64)->UseManualTime()->Iterations(1);
