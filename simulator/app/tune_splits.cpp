@@ -10,8 +10,7 @@ namespace {
 
 using LayerCounts = std::vector<std::int64_t>;
 
-constexpr std::size_t kFewSplits = 128;       // as many are tried one and all
-constexpr std::int64_t kMostFewerOnLast = 2;  // layers that the last IPU has fewer than those before it
+constexpr std::size_t kFewSplits = 128;  // as many are tried one and all
 
 bool is_usable(const LayerCounts& split) {
   if (split.size() > 1 && std::any_of(split.begin() + 1, split.end() - 1, [](std::int64_t n) { return n < 1; })) {
@@ -36,14 +35,13 @@ void add_all(LayerCounts begun, std::int64_t rest, std::size_t depth, std::vecto
   }
 }
 
-// [first, rest … evenly, last], larger shares last: earlier stages stash more.
-LayerCounts even_split(std::int64_t layers, std::int64_t depth, std::int64_t first, std::int64_t fewer_on_last) {
+// [first, rest … evenly], larger shares last: earlier stages stash more.
+LayerCounts even_split(std::int64_t layers, std::int64_t depth, std::int64_t first) {
   LayerCounts split = {first};
-  const std::int64_t rest = layers - first + fewer_on_last;
+  const std::int64_t rest = layers - first;
   for (std::int64_t ipu = 1; ipu < depth; ++ipu) {
     split.push_back(rest * ipu / (depth - 1) - rest * (ipu - 1) / (depth - 1));
   }
-  split.back() -= fewer_on_last;
   return split;
 }
 
@@ -69,9 +67,7 @@ std::vector<LayerCounts> layer_splits(std::int64_t layers, std::int64_t depth) {
   std::set<LayerCounts> splits;
   const std::int64_t even = (layers + depth - 1) / depth;
   for (std::int64_t first = 0; first <= even; ++first) {
-    for (std::int64_t fewer = 0; fewer <= kMostFewerOnLast; ++fewer) {
-      add_with_neighbours(even_split(layers, depth, first, fewer), splits);
-    }
+    add_with_neighbours(even_split(layers, depth, first), splits);
   }
   return {splits.begin(), splits.end()};
 }

@@ -30,7 +30,7 @@ double bandwidth_between(const Topology& topology, int from, int to) {
 // 2 (c + b / 2 / bandwidth), and so does that of the gradients, once.
 TEST(DomainSharding, TimeIsComputeHalosAndSums) {
   const auto figures = [](const Simulation& simulation) -> std::vector<double> {
-    const Topology& topology = simulation.compilation.topology;
+    const Topology& topology = *simulation.compilation.topology;
     const StagedModel& model = simulation.compilation.model;
     const double fixed = topology.parameters().get("collective_step_fixed_seconds");
     const double bandwidth = bandwidth_between(topology, 0, 1);
