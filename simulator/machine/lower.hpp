@@ -104,7 +104,7 @@ class Lowering {
 
   [[nodiscard]] const Chip& chip() const;
   [[nodiscard]] const LoweringOptions& options() const;
-  [[nodiscard]] int compute_tiles() const;       // tiles - IO tiles
+  [[nodiscard]] int compute_tiles() const;           // tiles - IO tiles
   [[nodiscard]] std::size_t plans_made() const;      // for tests of the memo
   [[nodiscard]] std::size_t operators_kept() const;  // in the memo
 

@@ -34,7 +34,8 @@ TEST(TensorParallel, OneStageTakesItsShareOfTheComputeAndItsAllReduces) {
     const double bytes = 64 * 1024 * 2;
     const Route& route = topology.route(topology.ipu_vertex(0), topology.ipu_vertex(1));
     double bandwidth = 1e30;
-    for (const int link : route.links) bandwidth = std::min(bandwidth, topology.links()[static_cast<std::size_t>(link)].bytes_per_second);
+    for (const int link : route.links)
+      bandwidth = std::min(bandwidth, topology.links()[static_cast<std::size_t>(link)].bytes_per_second);
     const double all_reduce = 2 * (topology.parameters().get("collective_step_fixed_seconds") + bytes / 2 / bandwidth);
     const double compute = 8 * (code_seconds(simulation, Pass::Forward) + code_seconds(simulation, Pass::Backward)) +
                            code_seconds(simulation, Pass::WeightUpdate);

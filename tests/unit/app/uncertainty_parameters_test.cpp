@@ -54,7 +54,8 @@ TEST(VariedParameters, AreTheInferredOnesOfChipPodAndFramework) {
 TEST(VariedParameters, WhatTheScenarioSaysStays) {
   EXPECT_THAT(varied_with({}), AllOf(Contains("pods/bow/nic_efficiency"), Contains("pods/bow/host_sync_seconds")));
   EXPECT_THAT(varied_with({{"system.parameters.nic_efficiency", "0.9"}}), Not(Contains("pods/bow/nic_efficiency")));
-  EXPECT_THAT(varied_with({{"host.data", "real"}, {"host.callback_seconds", "1e-5"}}), Not(Contains("pods/bow/host_sync_seconds")));
+  EXPECT_THAT(varied_with({{"host.data", "real"}, {"host.callback_seconds", "1e-5"}}),
+              Not(Contains("pods/bow/host_sync_seconds")));
   const std::string overhead = "software/frameworks/call_overhead_keras";
   EXPECT_THAT(varied_with({{"host.framework", "keras"}}), Contains(overhead));
   EXPECT_THAT(varied_with({{"host.framework", "keras"}, {"host.call_overhead_seconds", "0.1"}}),
