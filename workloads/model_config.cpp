@@ -9,6 +9,18 @@
 
 namespace podsim {
 
+namespace {
+
+std::int64_t positive(const Value& value) {
+  const std::int64_t number = value.integer();
+  if (number <= 0) {
+    throw UserError(value.where(), "must be at least 1, found " + std::to_string(number), "give a positive integer");
+  }
+  return number;
+}
+
+}  // namespace
+
 ModelConfig::ModelConfig(Value config, std::string_view model_type) : config_(std::move(config)) {
   static_cast<void>(config_.object());
   const Value* given = config_.find("model_type");
@@ -23,14 +35,7 @@ std::string ModelConfig::where(std::string_view key) const {
   return value != nullptr ? value->where() : config_.where();
 }
 
-std::int64_t ModelConfig::size(std::string_view key) const {
-  const Value& value = config_.at(key);
-  const std::int64_t number = value.integer();
-  if (number <= 0) {
-    throw UserError(value.where(), "must be at least 1, found " + std::to_string(number), "give a positive integer");
-  }
-  return number;
-}
+std::int64_t ModelConfig::size(std::string_view key) const { return positive(config_.at(key)); }
 
 std::int64_t ModelConfig::size(std::string_view key, std::int64_t fallback) const {
   const Value* value = config_.find(key);
@@ -50,6 +55,26 @@ double ModelConfig::probability(std::string_view key, double fallback) const {
 std::string ModelConfig::text(std::string_view key, std::string_view fallback) const {
   const Value* value = config_.find(key);
   return value == nullptr || value->is_null() ? std::string(fallback) : value->text();
+}
+
+std::vector<std::int64_t> ModelConfig::sizes(std::string_view key, std::vector<std::int64_t> fallback) const {
+  const Value* value = config_.find(key);
+  if (value == nullptr || value->is_null()) return fallback;
+  std::vector<std::int64_t> result;
+  for (const Value& item : value->array()) result.push_back(positive(item));
+  if (result.empty()) throw UserError(value->where(), "the list is empty", "give a number for each stage");
+  return result;
+}
+
+bool ModelConfig::flag(std::string_view key, bool fallback) const {
+  const Value* value = config_.find(key);
+  return value == nullptr || value->is_null() ? fallback : value->boolean();
+}
+
+std::int64_t ModelConfig::labels(std::int64_t fallback) const {
+  const Value* names = config_.find("id2label");
+  if (names != nullptr && names->is_object()) return static_cast<std::int64_t>(names->object().size());
+  return size("num_labels", fallback);
 }
 
 ModelConfig model_config(const WorkloadRequest& request, std::string_view model_type,

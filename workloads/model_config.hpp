@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "simulator/core/value.hpp"
 
@@ -21,6 +22,11 @@ class ModelConfig {
   // A probability in [0, 1).
   [[nodiscard]] double probability(std::string_view key, double fallback) const;
   [[nodiscard]] std::string text(std::string_view key, std::string_view fallback) const;
+  // Positive integers, and a flag; `fallback` where the key is absent.
+  [[nodiscard]] std::vector<std::int64_t> sizes(std::string_view key, std::vector<std::int64_t> fallback) const;
+  [[nodiscard]] bool flag(std::string_view key, bool fallback) const;
+  // Classes of a classifier: those that id2label names, or num_labels; `fallback` where it has neither.
+  [[nodiscard]] std::int64_t labels(std::int64_t fallback) const;
   // Where a key is, for messages.
   [[nodiscard]] std::string where(std::string_view key) const;
 

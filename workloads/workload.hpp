@@ -36,6 +36,8 @@ class Workload {
   [[nodiscard]] virtual std::string description() const = 0;  // a sentence
   // Options besides the common ones (model, config, mode, micro_batch_size, optimizer, precision).
   [[nodiscard]] virtual std::vector<Option> options() const = 0;
+  // Whether build() reads the request's config; a scenario that gives one to others is refused.
+  [[nodiscard]] virtual bool reads_config() const { return false; }
   // Contract: a valid graph (WorkloadGraph::validate), the same one for the same request; wrong
   // configurations are UserErrors that name the place.
   [[nodiscard]] virtual std::unique_ptr<WorkloadGraph> build(const WorkloadRequest& request) const = 0;

@@ -7,6 +7,7 @@
 
 #include "simulator/app/host_plan.hpp"
 #include "simulator/app/io_tiles.hpp"
+#include "simulator/app/option_uses.hpp"
 #include "simulator/app/startup.hpp"
 #include "simulator/core/error.hpp"
 #include "simulator/program/analysis.hpp"
@@ -219,18 +220,6 @@ void place_as_emitted(StagedModel& model, const Program& program) {
   for (Stage& stage : model.stages) stage.ipu = program.ipu_of_stage[static_cast<std::size_t>(stage.index)];
 }
 
-// Options that this model has no use for; not errors, since published configurations carry them along.
-void warn_of_unused_options(Compilation& compilation, const Scenario& scenario) {
-  bool serialised = false;
-  for (const Stage& stage : compilation.model.stages) {
-    for (const Operator& op : stage.operators) serialised = serialised || op.serial_splits > 1;
-  }
-  if (scenario.workload_request.projection_serialization > 1 && !serialised) {
-    compilation.warnings.push_back("embedding or projection serialisation has no effect: " + compilation.model.model +
-                                   " has no embedding and no language-model head");
-  }
-}
-
 // An incomplete last host call of an epoch is dropped, as PopTorch's DataLoader does by default (drop_last): the tests
 // of its pipelining tutorial are 12 calls of 800 for 10,000 samples.
 Execution execution_of(const Scenario& scenario, const StagedModel& model) {
@@ -295,7 +284,10 @@ Compilation compile_times(const Scenario& scenario, const DataFolder& data, Comp
                           scenario.warnings, nullptr};
   check(compilation.program);
   require_ipus(scenario, compilation);
-  warn_of_unused_options(compilation, scenario);
+  check_option_uses(scenario, compilation.model);
+  for (std::string& warning : unused_options(scenario, compilation.model)) {
+    compilation.warnings.push_back(std::move(warning));
+  }
   compilation.parameters = graph->parameter_count();
   compilation.live_micro_batches = live_micro_batches(compilation.program);
   compilation.buffers_beside = buffers_beside(compilation.program);

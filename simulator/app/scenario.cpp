@@ -64,6 +64,10 @@ Options read_workload(Scenario& scenario, const Value& value) {
 
   WorkloadRequest& request = scenario.workload_request;
   request.config = null_or(options, "config");
+  if (!request.config.is_null() && !scenario.workload->reads_config()) {
+    throw UserError(request.config.where(), "the model " + scenario.workload->name() + " reads no configuration file",
+                    "leave config out; the model's own options: podsim describe workload " + scenario.workload->name());
+  }
   request.training = options.text("mode") == "training";
   request.micro_batch_size = options.integer("micro_batch_size");
   request.precision = options.text("precision") == "fp32" ? ElementType::Float32 : ElementType::Float16;
@@ -188,7 +192,10 @@ void read_locations(Scenario& scenario, const Value& value) {
     if (options.has("sharded")) location.sharded = options.boolean("sharded");
     location.sharding_domain = static_cast<int>(options.integer("sharding_domain"));
     location.minimum_elements = options.integer("minimum_elements");
-    if (!location.sharded && (member.contains("sharding_domain") || member.contains("minimum_elements"))) {
+    if (location.sharded && scenario.execution.replicas == 1) {
+      scenario.warnings.push_back("locations." + key + ".sharded has no effect with one replica");
+      location.sharded = false;
+    } else if (!location.sharded && (member.contains("sharding_domain") || member.contains("minimum_elements"))) {
       throw UserError(member.where(), "sharding_domain and minimum_elements need sharded tensors",
                       "set \"sharded\": true, or leave them out");
     }
@@ -250,12 +257,6 @@ Options read_execution(Scenario& scenario, const Value& value) {
     execution.output_period = options.integer("output_period");
   }
   read_locations(scenario, null_or(options, "locations"));
-  if (execution.replicas == 1) {
-    for (VariableLocation* location :
-         {&execution.activations, &execution.weights, &execution.accumulators, &execution.optimizer_state}) {
-      location->sharded = false;
-    }
-  }
   return options;
 }
 
@@ -362,7 +363,7 @@ Scenario read_scenario(Value source, const fs::path& folder) {
   scenario.workload_request.pipeline_ipus = pipeline_ipus(scenario.partition);
   const Options execution = read_execution(scenario, null_or(top, "execution"));
   read_host(scenario, null_or(top, "host"));
-  read_io_overlap(scenario, execution);
+  read_host_transfers(scenario, execution);
   read_runs(scenario, top);
   scenario.allow_out_of_memory = top.boolean("allow_out_of_memory");
   read_second_graph(scenario, folder);

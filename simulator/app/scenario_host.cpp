@@ -63,18 +63,36 @@ void read_preprocessing_place(Scenario& scenario, const Options& options) {
 }
 
 // Options of the workers mean nothing where they have nothing to do.
-void require_workers(Scenario& scenario, const Value& value) {
-  if (scenario.host.synthetic || scenario.host.preprocess_seconds_per_sample > 0 || !value.is_object()) return;
-  const Value* numa = value.find("numa_aware");
-  if (numa != nullptr && scenario.host.numa_aware) {
-    throw UserError(numa->where(), "numa_aware binds workers that prepare samples, and preparing takes no time",
+void require_workers(Scenario& scenario, const Options& options) {
+  if (scenario.host.synthetic || scenario.host.preprocess_seconds_per_sample > 0) return;
+  if (scenario.host.numa_aware) {
+    throw UserError(options.where("numa_aware"),
+                    "numa_aware binds workers that prepare samples, and preparing takes no time",
                     "set preprocess_seconds_per_sample, or leave the key out");
   }
-  for (const char* key : {"workers", "cores_per_host"}) {
-    if (!value.contains(key)) continue;
-    scenario.warnings.push_back(
-        std::string(key) + " has no effect: preparing a sample takes no time (host.preprocess_seconds_per_sample)");
-  }
+  const bool on_ipu = options.text("preprocess_on") == "ipu";
+  const std::string reason = on_ipu ? "the IPU prepares the samples (host.preprocess_on)"
+                                    : "preparing a sample takes no time (host.preprocess_seconds_per_sample)";
+  const auto unused = [&](const char* key) {
+    if (options.given(key)) scenario.warnings.push_back(std::string(key) + " has no effect: " + reason);
+  };
+  for (const char* key : {"workers", "cores_per_host", "preprocess_distribution"}) unused(key);
+  if (on_ipu) unused("preprocess_seconds_per_sample");
+}
+
+bool serial_phases(const Scenario& scenario) {
+  return scenario.schedule->name() == "phased" && scenario.schedule_options.text("mode") == "serial";
+}
+
+void warn_of_missing_preload(Scenario& scenario) {
+  const Execution& execution = scenario.execution;
+  if (scenario.schedule->name() != "phased" || !scenario.schedule_options.boolean("preload")) return;
+  if (!execution.weights.off_chip && !execution.activations.off_chip && !execution.accumulators.off_chip) return;
+  const bool serial = serial_phases(scenario);
+  if (serial ? execution.io_overlap != IoOverlap::None : execution.sync_pattern != SyncPattern::Full) return;
+  scenario.warnings.push_back(std::string("phases are not preloaded: ") +
+                              (serial ? "serial ones need IO tiles (host.io_tiles) and overlapped IO (io_overlap)"
+                                      : "parallel ones need a sync_pattern other than full"));
 }
 
 }  // namespace
@@ -114,7 +132,7 @@ void read_host(Scenario& scenario, const Value& value) {
   host.numa_aware = options.boolean("numa_aware");
   host.switch_every = options.integer("second_graph_every");
   read_preprocessing_place(scenario, options);
-  require_workers(scenario, value);
+  require_workers(scenario, options);
   host.seed = static_cast<std::uint64_t>(scenario.ipu_config.seed.value_or(0));
   scenario.lowering.io_tiles = static_cast<int>(options.integer("io_tiles"));
   scenario.workload_request.synthetic_data = host.synthetic;
@@ -122,17 +140,23 @@ void read_host(Scenario& scenario, const Value& value) {
   scenario.partition.input_bytes_per_element = type == "fp32" ? 4 : type == "fp16" ? 2 : type == "int8" ? 1 : 0;
 }
 
-void read_io_overlap(Scenario& scenario, const Options& execution) {
+void read_host_transfers(Scenario& scenario, const Options& execution) {
+  if (scenario.host.synthetic && execution.has("output_period")) {
+    throw UserError(execution.where("output_period"), "with synthetic data no results return to the host",
+                    "set host.data to real, or leave the key out");
+  }
   const std::string& wanted = execution.text("io_overlap");
   const bool tiles = scenario.lowering.io_tiles > 0;
   if (!tiles && wanted != "auto" && wanted != "none") {
     throw UserError(execution.where("io_overlap"), "overlapped IO needs IO tiles", "set host.io_tiles, e.g. to 32");
   }
-  if (wanted == "accumulation_loop" || (wanted == "auto" && tiles && !scenario.host.synthetic)) {
+  const bool useful = !scenario.host.synthetic || serial_phases(scenario);  // whose loads need it, too
+  if (wanted == "accumulation_loop" || (wanted == "auto" && tiles && useful)) {
     scenario.execution.io_overlap = IoOverlap::AccumulationLoop;
   } else if (wanted == "device_iteration_loop") {
     scenario.execution.io_overlap = IoOverlap::DeviceIterationLoop;
   }
+  warn_of_missing_preload(scenario);
 }
 
 }  // namespace podsim

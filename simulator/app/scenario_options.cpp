@@ -90,13 +90,14 @@ std::vector<Option> system_options() {
 }
 
 std::vector<Option> workload_options() {
-  return {required(text("model", {}, "Workload: see list workloads.")),
-          any("config", "Model configuration (Hugging Face config.json): file name or object."),
-          choice("mode", "training", {"training", "inference"}, "Training or inference."),
-          count("micro_batch_size", 1, 1, 1e6, "Samples of one micro-batch of one replica."),
-          choice("optimizer", "sgd", {"sgd", "momentum", "adam", "adamw", "lamb", "lars"},
-                 "Optimiser; in inference there is no update, and it has no effect."),
-          choice("precision", "fp16", {"fp32", "fp16"}, "Type of weights and activations.")};
+  return {
+      required(text("model", {}, "Workload: see list workloads.")),
+      any("config", "Model configuration, for models that read one (Hugging Face config.json): file name or object."),
+      choice("mode", "training", {"training", "inference"}, "Training or inference."),
+      count("micro_batch_size", 1, 1, 1e6, "Samples of one micro-batch of one replica."),
+      choice("optimizer", "sgd", {"sgd", "momentum", "adam", "adamw", "lamb", "lars"},
+             "Optimiser; in inference there is no update, and it has no effect."),
+      choice("precision", "fp16", {"fp32", "fp16"}, "Type of weights and activations.")};
 }
 
 std::vector<Option> partition_options() {
@@ -114,7 +115,7 @@ std::vector<Option> execution_options() {
       choice("checkpoint_type", "activations", {"activations", "fp8"},
              "Type of stashed activations: as computed, or fp8."),
       choice("weight_update", "serial", {"serial", "overlapped"},
-             "Update of the IPUs of a replica one after the other, or all at once."),
+             "Update of the IPUs of a replica one after the other, or all at once; inference has none."),
       choice("sync_pattern", "full", {"full", "single_pipeline", "replica_and_ladder"},
              "Which IPUs wait for host access: all, those that use it, alternating halves (phased)."),
       choice("partials", "auto", {"auto", "fp16", "fp32"},

@@ -169,9 +169,11 @@ Options read_options(const Value& object, const std::vector<Option>& declared) {
     }
   }
   Value::Object values;
+  std::set<std::string, std::less<>> names_given;
   for (const Option& option : declared) {
     const Value* given = object.find(option.name);
     if (given != nullptr && !given->is_null()) {
+      names_given.insert(option.name);
       values.emplace_back(option.name, checked(*given, option));
     } else if (option.required) {
       throw UserError(object.where(), "\"" + option.name + "\" is missing", option.help);
@@ -179,16 +181,23 @@ Options read_options(const Value& object, const std::vector<Option>& declared) {
       values.emplace_back(option.name, default_of(option, object.where()));
     }
   }
-  return {object.where(), std::move(values)};
+  return {object.where(), std::move(values), std::move(names_given)};
 }
 
-Options::Options(std::string where, Value::Object values) : where_(std::move(where)), values_(std::move(values)) {}
+Options::Options(std::string where, Value::Object values, std::set<std::string, std::less<>> given)
+    : where_(std::move(where)), values_(std::move(values)), given_(std::move(given)) {}
 
 const Value& Options::value(std::string_view name) const {
   const auto it =
       std::find_if(values_.begin(), values_.end(), [&](const auto& member) { return member.first == name; });
   if (it == values_.end()) throw InternalError("option \"" + std::string(name) + "\" was not declared");
   return it->second;
+}
+
+bool Options::given(std::string_view name) const {
+  if (given_.contains(name)) return true;
+  static_cast<void>(value(name));  // declared?
+  return false;
 }
 
 bool Options::has(std::string_view name) const { return !value(name).is_null(); }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,7 +44,7 @@ struct Option {
 class Options {
  public:
   Options() = default;
-  Options(std::string where, Value::Object values);
+  Options(std::string where, Value::Object values, std::set<std::string, std::less<>> given);
 
   [[nodiscard]] bool boolean(std::string_view name) const;
   [[nodiscard]] std::int64_t integer(std::string_view name) const;
@@ -54,6 +56,8 @@ class Options {
   [[nodiscard]] const Value& value(std::string_view name) const;
   // False where the option has neither a given value nor a default.
   [[nodiscard]] bool has(std::string_view name) const;
+  // True where the option was given, be it with its default value.
+  [[nodiscard]] bool given(std::string_view name) const;
   // Where the option was given, for error messages ("file:/pointer/name").
   [[nodiscard]] std::string where(std::string_view name) const;
   [[nodiscard]] const std::string& where() const { return where_; }
@@ -62,6 +66,7 @@ class Options {
  private:
   std::string where_;
   Value::Object values_;  // each declared name, with its given or default value, in declared order
+  std::set<std::string, std::less<>> given_;
 };
 
 // Checks `object` against the declaration and fills in defaults. Unknown keys (with the nearest

@@ -68,6 +68,7 @@ class Staging {
  public:
   Staging(const WorkloadGraph& graph, const PartitionRequest& request, const Assignment& assignment)
       : graph_(graph), request_(request), stage_of_block_(graph.blocks.size(), -1) {
+    model_.profiled = is_profiled(graph);
     group_layers();
     for (const StageSlot& slot : assignment) add_stage(slot);
   }
@@ -141,12 +142,13 @@ class Staging {
   // Floating-point samples are transferred in the host's type; indices and labels keep theirs.
   void place_input(const Operator& op, Stage& home) {
     for (const Tensor& tensor : op.outputs) {
-      const bool floating = tensor.type != ElementType::Int32 && op.input_role == InputRole::Sample;
+      const bool floating = tensor.type != ElementType::Int32 && op.input_role == InputRole::Sample && !model_.profiled;
       const double width = floating && request_.input_bytes_per_element > 0
                                ? request_.input_bytes_per_element
                                : static_cast<double>(bytes_of(tensor.type));
       const double bytes = static_cast<double>(tensor.elements()) * width;
-      home.host_inputs.push_back({tensor.name, tensor.elements(), bytes, op.input_role == InputRole::Label});
+      const bool label = op.input_role == InputRole::Label;
+      home.host_inputs.push_back({tensor.name, tensor.elements(), bytes, label, false, floating});
       if (request_.training) home.stash_bytes += bytes;
       if (floating && request_.preprocess_operations > 0) add_preprocessing(op, tensor, width, home);
     }
@@ -257,9 +259,8 @@ void add_collectives(Stage& stage, const PartitionRequest& request) {
 
 StagedModel stages_of(const WorkloadGraph& graph, const PartitionRequest& request) {
   const Assignment assignment = assign(graph, request);
-  const bool profiled = is_profiled(graph);
-  const int ipus = count_ipus(assignment, request, profiled, graph.ipus_per_stage);
   StagedModel model = Staging(graph, request, assignment).build();
+  const int ipus = count_ipus(assignment, request, model.profiled, graph.ipus_per_stage);
   for (Stage& stage : model.stages) add_collectives(stage, request);
   model.model = graph.model;
   model.ipus_per_replica = ipus;
@@ -267,7 +268,6 @@ StagedModel stages_of(const WorkloadGraph& graph, const PartitionRequest& reques
   model.samples_per_micro_batch = graph.samples_per_micro_batch;
   model.sample_name = graph.sample_name;
   model.optimizer = request.optimizer;
-  model.profiled = profiled;
   return model;
 }
 

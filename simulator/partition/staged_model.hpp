@@ -15,6 +15,7 @@ struct HostTensor {
   double bytes = 0;           // as transferred
   bool label = false;
   bool divided = false;  // each IPU of the stage has a part
+  bool numbers = false;  // floating-point samples: transferred in the type asked for
 };
 
 struct Stage {

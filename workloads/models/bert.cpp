@@ -200,6 +200,7 @@ class BertWorkload final : public Workload {
   [[nodiscard]] std::string description() const override {
     return "BERT from a Hugging Face config.json: pre-training (masked LM and next sentence) or question answering.";
   }
+  [[nodiscard]] bool reads_config() const override { return true; }
   [[nodiscard]] std::vector<Option> options() const override {
     Option task{"task", OptionType::Choice, "pretraining", "Heads: pretraining, or squad (question answering)."};
     task.choices = {"pretraining", "squad"};

@@ -97,11 +97,12 @@ Vertex add_inverted_bottleneck(LayerBuilder& builder, Vertex x, const EfficientN
   return stride == 1 && inputs == outputs ? builder.add("residual", y, x) : y;
 }
 
-EfficientNet read_efficientnet(const Options& options) {
+EfficientNet read_efficientnet(const WorkloadRequest& request) {
+  const Options& options = request.options;
   const std::string& variant = options.text("variant");
   const auto scale = std::find_if(kScales.begin(), kScales.end(),
                                   [&variant](const Scale& candidate) { return variant == candidate.variant; });
-  return {*scale, options.integer("expansion"), options.integer("group_width"), read_norm(options)};
+  return {*scale, options.integer("expansion"), options.integer("group_width"), read_norm(request)};
 }
 
 class EfficientNetWorkload final : public Workload {
@@ -132,7 +133,7 @@ class EfficientNetWorkload final : public Workload {
 
 // Blocks are named as in TensorFlow: block4a is the first one of the fourth stage.
 std::unique_ptr<WorkloadGraph> EfficientNetWorkload::build(const WorkloadRequest& request) const {
-  const EfficientNet net = read_efficientnet(request.options);
+  const EfficientNet net = read_efficientnet(request);
   const Scale& scale = net.scale;
   LayerBuilder builder(name(), request);
   builder.graph().sample_name = "images";

@@ -74,6 +74,7 @@ class Gpt2Workload final : public Workload {
   [[nodiscard]] std::string description() const override {
     return "GPT-2 with a language-model head, from a Hugging Face config.json.";
   }
+  [[nodiscard]] bool reads_config() const override { return true; }
   [[nodiscard]] std::vector<Option> options() const override {
     Option variant{"variant", OptionType::Choice, {}, "Published size, where no config is given (small, then)."};
     variant.choices = {"small", "medium", "large", "xl"};

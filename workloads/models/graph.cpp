@@ -273,6 +273,7 @@ class GraphWorkload final : public Workload {
   [[nodiscard]] std::string description() const override {
     return "Any operator graph from a JSON file or inline object, given as config.";
   }
+  [[nodiscard]] bool reads_config() const override { return true; }
   [[nodiscard]] std::vector<Option> options() const override {
     return {tensor_parallel_option(), domain_sharding_option()};
   }

@@ -124,9 +124,6 @@ class OnnxWorkload final : public Workload {
   }
   [[nodiscard]] std::unique_ptr<WorkloadGraph> build(const WorkloadRequest& request) const override {
     const std::string where = request.options.where("file");
-    if (!request.config.is_null()) {
-      throw UserError(request.config.where(), "a model from an ONNX file has no config", "remove it, or use \"graph\"");
-    }
     OnnxModel model = read_onnx(resolved(request), where);
     fuse_gelu(model);
     OnnxGraph graph(model, request, read_dimensions(request.options), where);

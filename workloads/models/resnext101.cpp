@@ -19,7 +19,9 @@ class ResNeXt101Workload final : public Workload {
   }
   [[nodiscard]] std::unique_ptr<WorkloadGraph> build(const WorkloadRequest& request) const override {
     const std::int64_t width = request.options.text("variant") == "32x4d" ? 4 : 8;
-    return build_residual_network({name(), {3, 4, 23, 3}, 32, width}, request);
+    ResidualNetwork network{name(), {3, 4, 23, 3}, 32, width};
+    network.classes = request.options.integer("classes");
+    return build_residual_network(network, request);
   }
 };
 

@@ -45,7 +45,7 @@ Vit read_vit(const WorkloadRequest& request) {
   vit.image_size = config.size("image_size");
   vit.patch_size = config.size("patch_size");
   vit.channels = config.size("num_channels", 3);
-  vit.classes = options.integer("classes");
+  vit.classes = options.has("classes") ? options.integer("classes") : config.labels(1000);
   vit.hidden_dropout = config.probability("hidden_dropout_prob", 0.0);
   vit.attention_dropout = config.probability("attention_probs_dropout_prob", 0.0);
   vit.activation = activation_named(config.text("hidden_act", "gelu"), config.where("hidden_act"));
@@ -91,13 +91,11 @@ class VitWorkload final : public Workload {
   [[nodiscard]] std::string description() const override {
     return "Vision Transformer for image classification, from a Hugging Face config.json.";
   }
+  [[nodiscard]] bool reads_config() const override { return true; }
   [[nodiscard]] std::vector<Option> options() const override {
     Option variant{"variant", OptionType::Choice, {}, "Published size, where no config is given (base, then)."};
     variant.choices = {"base", "large"};
-    return {variant,
-            {"classes", OptionType::Integer, 1000, "Classes of the last layer.", 1},
-            tensor_parallel_option(),
-            checkpoints_option()};
+    return {variant, configured_classes_option(), tensor_parallel_option(), checkpoints_option()};
   }
   [[nodiscard]] std::unique_ptr<WorkloadGraph> build(const WorkloadRequest& request) const override {
     const Vit vit = read_vit(request);

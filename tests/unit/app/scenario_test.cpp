@@ -12,6 +12,7 @@
 namespace podsim {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Value base() {
@@ -89,6 +90,48 @@ TEST(Scenario, RealDataOptionsNeedRealData) {
   EXPECT_THAT(message_with("host.prefetch_depth", "3"), HasSubstr("prefetch_depth has no effect on synthetic data"));
 }
 
+TEST(Scenario, SyntheticDataHasNoResults) {
+  EXPECT_THAT(message_with("execution.output_period", "4"), HasSubstr("with synthetic data no results return"));
+}
+
+std::vector<std::string> warnings_with(const std::vector<Override>& overrides) {
+  Value source = base();
+  apply_overrides(source, overrides);
+  return read_scenario(source, ".").warnings;
+}
+
+TEST(Scenario, OptionsOfWorkersWithoutWorkAreWarnedOf) {
+  EXPECT_THAT(warnings_with({{"host.data", "real"}, {"host.preprocess_distribution", "exponential"}}),
+              ElementsAre(HasSubstr("preprocess_distribution has no effect: preparing a sample takes no time")));
+  EXPECT_THAT(warnings_with({{"host", R"({"data": "real", "preprocess_on": "ipu", "workers": 4,
+                                          "preprocess_seconds_per_sample": 0.001})"},
+                             {"workload", R"({"model": "mlp"})"}}),
+              ElementsAre(HasSubstr("workers has no effect: the IPU prepares the samples"),
+                          HasSubstr("preprocess_seconds_per_sample has no effect: the IPU prepares")));
+}
+
+TEST(Scenario, ShardingNeedsReplicas) {
+  EXPECT_THAT(warnings_with({{"replication_factor", "1"}, {"execution.locations.weights.sharded", "true"}}),
+              ElementsAre(HasSubstr("locations.weights.sharded has no effect with one replica")));
+  EXPECT_TRUE(warnings_with({{"execution.locations.weights.sharded", "true"}}).empty());
+}
+
+TEST(Scenario, PhasesThatAreNotPreloadedAreWarnedOf) {
+  const std::vector<Override> phased = {{"schedule", R"({"phased": {}})"},
+                                        {"execution.locations.weights.off_chip", "true"}};
+  const auto with = [&](std::vector<Override> more) {
+    more.insert(more.begin(), phased.begin(), phased.end());
+    return warnings_with(more);
+  };
+  EXPECT_THAT(with({}), ElementsAre(HasSubstr("serial ones need IO tiles (host.io_tiles)")));
+  EXPECT_THAT(with({{"host.io_tiles", "32"}, {"execution.io_overlap", "none"}}),
+              ElementsAre(HasSubstr("phases are not preloaded")));
+  EXPECT_TRUE(with({{"host.io_tiles", "32"}}).empty());  // auto overlaps, without host data, too
+  EXPECT_TRUE(with({{"schedule.phased.preload", "false"}}).empty());
+  EXPECT_THAT(with({{"schedule.phased.mode", "parallel"}}), ElementsAre(HasSubstr("a sync_pattern other than full")));
+  EXPECT_TRUE(with({{"schedule.phased.mode", "parallel"}, {"execution.sync_pattern", "replica_and_ladder"}}).empty());
+}
+
 TEST(Scenario, InstancesMustDivideReplicas) {
   EXPECT_THAT(message_with("host.instances", "3"), HasSubstr("3 instances cannot share 4 replicas evenly"));
 }
@@ -130,6 +173,20 @@ TEST(Scenario, LocationsNameTheirClasses) {
               HasSubstr("unknown class of tensors"));
   EXPECT_THAT(message_with("execution.locations", R"({"weights": {"sharding_domain": 2}})"),
               HasSubstr("need sharded tensors"));
+}
+
+TEST(Scenario, OnlyModelsThatReadAConfigTakeOne) {
+  int readers = 0;
+  for (const Workload* workload : workloads()) {
+    Value source = base();
+    source.set("workload", Value(Value::Object{{"model", workload->name()}, {"config", Value(Value::Object{})}}));
+    if (workload->name() == "stage_times") source.member("workload").set("forward_seconds", 0.001);
+    if (workload->name() == "onnx") source.member("workload").set("file", "model.onnx");
+    const std::string refusal = "the model " + workload->name() + " reads no configuration file";
+    readers += workload->reads_config() ? 1 : 0;
+    EXPECT_THAT(message(source), workload->reads_config() ? HasSubstr("no error") : HasSubstr(refusal));
+  }
+  EXPECT_EQ(readers, 5);  // bert, gpt2, graph, resnet50, vit
 }
 
 TEST(Scenario, ConfigFilesAreReadWhereTheScenarioIs) {

@@ -20,8 +20,7 @@ using ::testing::Not;
 
 Scenario scenario_with(const std::vector<Override>& overrides, bool chip = false) {
   Value source = parse_json(chip ? R"({"version": 1, "system": {"pod": "bow-pod16"},
-    "workload": {"model": "mlp", "mode": "training", "config": {"input_features": 64, "hidden_features": [32],
-                 "classes": 10}, "micro_batch_size": 4},
+    "workload": {"model": "mlp", "mode": "training", "layers": [64, 32, 10], "micro_batch_size": 4},
     "ipu_config": {"gradient_accumulation_steps": 8}})"
                                  : R"({"version": 1, "system": {"pod": "bow-pod16"},
     "workload": {"model": "stage_times", "stages": 1, "forward_seconds": 0.001, "backward_seconds": 0.002},

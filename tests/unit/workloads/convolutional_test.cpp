@@ -41,11 +41,51 @@ TEST(ResNet50, SharesBatchNormStatisticsBetweenReplicas) {
               ::testing::HasSubstr("a group norm has no statistics to share"));
   EXPECT_THAT(message_of("resnet50", {.options = R"({"norm": "group", "norm_groups": 7})"}),
               ::testing::HasSubstr("7 groups do not divide the 64 channels"));
+  EXPECT_THAT(message_of("resnet50", {.options = R"({"norm_groups": 32})"}),
+              ::testing::HasSubstr("a batch norm has no groups of channels"));
+  const auto inference = build("resnet50", {.options = R"({"norm_span": 2})", .training = false});
+  EXPECT_EQ(std::get<NormShape>(operator_named(*inference, "stem/convolution_norm").shape).replica_span, 1);
 }
 
 TEST(ResNet50, RefusesImagesSmallerThanItsKernels) {
   EXPECT_THAT(message_of("small_cnn", {.options = R"({"image_size": 4})"}),
               ::testing::HasSubstr("the input is smaller than the kernel"));
+}
+
+// torchvision resnet18 and resnet152, as Hugging Face's configurations of microsoft/resnet-18 and -152 write them.
+TEST(ResNet50, ReadsConfigurationsOfOtherDepths) {
+  const auto small =
+      build("resnet50", {.config = R"({"model_type": "resnet", "layer_type": "basic", "depths": [2, 2, 2, 2],
+                                                      "hidden_sizes": [64, 128, 256, 512]})"});
+  EXPECT_EQ(small->parameter_count(), 11'689'512);
+  EXPECT_EQ(small->blocks.size(), 10U);
+  EXPECT_EQ(build("resnet50", {.config = R"({"depths": [3, 8, 36, 3]})"})->parameter_count(), 60'192'808);
+  EXPECT_EQ(build("resnet50", {.config = "{}"})->parameter_count(), 25'557'032);
+}
+
+TEST(ResNet50, ReadsTheOtherKeysOfAConfiguration) {
+  const auto graph = build("resnet50", {.config = R"({"num_channels": 1, "embedding_size": 32, "hidden_act": "gelu",
+    "downsample_in_first_stage": true, "downsample_in_bottleneck": true, "id2label": {"0": "cat", "1": "dog"}})"});
+  const auto shape_of = [&](const std::string& name) {
+    return std::get<ConvolutionShape>(operator_named(*graph, name).shape);
+  };
+  EXPECT_EQ(shape_of("stem/convolution").in_channels, 1);
+  EXPECT_EQ(shape_of("stage1/block0/reduce").in_channels, 32);
+  EXPECT_EQ(shape_of("stage1/block0/reduce").stride_height, 2);
+  EXPECT_EQ(shape_of("stage1/block0/spatial").stride_height, 1);
+  EXPECT_EQ(operator_named(*graph, "stage1/block0/activation").kind, OperatorKind::Gelu);
+  EXPECT_EQ(operator_named(*graph, "head/classifier").outputs[0].shape.back(), 2);
+}
+
+TEST(ResNet50, RefusesConfigurationsThatItCannotBuild) {
+  const auto refused = [](const std::string& config) { return message_of("resnet50", {.config = config}); };
+  EXPECT_THAT(refused(R"({"model_type": "bert"})"), ::testing::HasSubstr(R"(configuration of a "bert" model)"));
+  EXPECT_THAT(refused(R"({"depths": [3, 4]})"), ::testing::HasSubstr("depths has 2 stages, and hidden_sizes has 4"));
+  EXPECT_THAT(refused(R"({"depths": []})"), ::testing::HasSubstr("the list is empty"));
+  EXPECT_THAT(refused(R"({"hidden_sizes": [2, 4, 8, 0]})"), ::testing::HasSubstr("must be at least 1"));
+  EXPECT_THAT(refused(R"({"hidden_sizes": [2, 4, 8, 16]})"), ::testing::HasSubstr("a quarter of them"));
+  EXPECT_THAT(refused(R"({"layer_type": "wide"})"), ::testing::HasSubstr("one of bottleneck, basic"));
+  EXPECT_THAT(refused(R"({"downsample_in_bottleneck": 1})"), ::testing::HasSubstr("downsample_in_bottleneck"));
 }
 
 // torchvision resnext101_32x8d: 88,791,336 and 16.41 G; timm resnext101_32x4d: 44,177,704 and 8.01 G.

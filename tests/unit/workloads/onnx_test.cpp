@@ -389,17 +389,6 @@ TEST_F(Onnx, FilesThatAreNone) {
   EXPECT_THAT(complaint_about_file("empty.onnx", OnnxWriter().bytes()), HasSubstr("holds no graph"));
 }
 
-TEST_F(Onnx, AConfigurationIsRefused) {
-  Asked asked;
-  asked.config = R"({"hidden_size": 64})";
-  try {
-    (void)imported(mlp(), asked);
-    FAIL() << "accepted";
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("a model from an ONNX file has no config"));
-  }
-}
-
 TEST_F(Onnx, GraphsThatDoNotFitTogether) {
   OnnxWriter wrong;
   wrong.input("x", {"batch", "3"}).parameter("w", {4, 5}).node("MatMul", {"x", "w"}, {"y"}).output("y");
