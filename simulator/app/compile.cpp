@@ -282,14 +282,13 @@ Compilation compile_times(const Scenario& scenario, const DataFolder& data, Comp
   place_as_emitted(model, program);
   Compilation compilation{system->topology,  std::move(model), std::move(program), {}, {}, {}, {}, {}, {}, 0,
                           scenario.warnings, nullptr};
-  check(compilation.program);
+  compilation.live_micro_batches = live_micro_batches(compilation.program);  // checks the program, too
   require_ipus(scenario, compilation);
   check_option_uses(scenario, compilation.model);
   for (std::string& warning : unused_options(scenario, compilation.model)) {
     compilation.warnings.push_back(std::move(warning));
   }
   compilation.parameters = graph->parameter_count();
-  compilation.live_micro_batches = live_micro_batches(compilation.program);
   compilation.buffers_beside = buffers_beside(compilation.program);
   compilation.program.host = host_plan(scenario, compilation, data);
   compilation.program.host.samples_per_micro_batch = static_cast<double>(compilation.model.samples_per_micro_batch);

@@ -2,12 +2,14 @@
 #include "simulator/app/compile_cache.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace podsim {
 
 namespace {
 
 constexpr std::size_t kMostSystems = 8;       // of some MB each where pods are large
+constexpr std::size_t kMostPlatforms = 8;     // which cannot be forgotten
 constexpr std::size_t kMostLowerings = 32;    // one for each chip, memory proportion, …
 constexpr std::size_t kMostOperators = 4096;  // of one Lowering: some 10 KB each
 
@@ -58,6 +60,19 @@ std::shared_ptr<Lowering> CompileCache::lowering(const Chip& chip, const Lowerin
   if (lowerings_.size() == kMostLowerings) lowerings_.erase(lowerings_.begin());
   lowerings_.push_back(std::make_shared<Lowering>(chip, options));
   return lowerings_.back();
+}
+
+Platform* CompileCache::platform(const Topology& topology) {
+  const auto made = std::find_if(platforms_.begin(), platforms_.end(),
+                                 [&topology](const auto& platform) { return platform->topology().get() == &topology; });
+  if (made != platforms_.end()) return made->get();
+  const auto known = std::find_if(systems_.begin(), systems_.end(), [&topology](const KnownSystem& system) {
+    return system.system->topology.get() == &topology;
+  });
+  if (known == systems_.end() || !std::exchange(known->simulated, true)) return nullptr;
+  if (platforms_.size() == kMostPlatforms) return nullptr;
+  platforms_.push_back(std::make_unique<Platform>(known->system->topology));
+  return platforms_.back().get();
 }
 
 }  // namespace podsim

@@ -1,5 +1,5 @@
-// CompileCache: what the scenarios that a process compiles one after the other have in common: systems and lowered
-// operators. Sweeps and searches change one thing at a time.
+// CompileCache: what the scenarios that a process compiles one after the other have in common: systems, lowered
+// operators, SimGrid's platforms. Sweeps and searches change one thing at a time.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 
 #include "simulator/app/data_folder.hpp"
 #include "simulator/app/scenario.hpp"
+#include "simulator/engine/platform.hpp"
 #include "simulator/machine/lower.hpp"
 #include "topology/topology.hpp"
 
@@ -30,13 +31,18 @@ class CompileCache {
   // A Lowering for this chip and these options, with all that it has lowered before.
   [[nodiscard]] std::shared_ptr<Lowering> lowering(const Chip& chip, const LoweringOptions& options);
 
+  // That of a topology which is simulated for a second time, one of the first few; else null. Starts SimGrid.
+  [[nodiscard]] Platform* platform(const Topology& topology);
+
  private:
   struct KnownSystem {
     Value section;
     std::shared_ptr<const System> system;
+    bool simulated = false;
   };
   std::vector<KnownSystem> systems_;  // latest use last
   std::vector<std::shared_ptr<Lowering>> lowerings_;
+  std::vector<std::unique_ptr<Platform>> platforms_;
 };
 
 }  // namespace podsim

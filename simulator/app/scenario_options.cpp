@@ -58,39 +58,43 @@ Option required(Option option) {
 
 }  // namespace
 
-std::vector<Option> scenario_options() {
-  return {required(count("version", {}, 1, 1, "Version of the scenario format.")),
-          text("name", "", "Title, shown with the results."),
-          text("description", "", "What the scenario is for and where its figures come from; shown by describe."),
-          required(object("system", "The pod: see system.")),
-          required(object("workload", "The model and its data: see workload.")),
-          any("ipu_config", "An optimum-graphcore ipu_config.json: file name or object; its defaults otherwise."),
-          object("partition", "How the model is split over IPUs, where layers_per_ipu does not say it."),
-          any("schedule",
-              "Scheme: its name, or {name: options}; default pipelined (popart) on several IPUs, else sharded."),
-          object("execution", "Recomputation, locations, update order and other execution choices."),
-          object("host", "The host side: see host."),
-          count("runs", 1, 1, kMany, "Host calls to simulate, each of device_iterations."),
-          count("dataset_samples", {}, 1, kMany,
-                "Instead of runs: size of the data set; each epoch is as many host calls as it has samples for, a last "
-                "incomplete one is dropped."),
-          count("epochs", 1, 1, kMany, "Passes over dataset_samples."),
-          boolean("allow_out_of_memory", false,
-                  "Go on when a tile's memory overflows, and mark the result (debug.allowOutOfMemory).")};
+const std::vector<Option>& scenario_options() {
+  static const std::vector<Option> kOptions = {
+      required(count("version", {}, 1, 1, "Version of the scenario format.")),
+      text("name", "", "Title, shown with the results."),
+      text("description", "", "What the scenario is for and where its figures come from; shown by describe."),
+      required(object("system", "The pod: see system.")),
+      required(object("workload", "The model and its data: see workload.")),
+      any("ipu_config", "An optimum-graphcore ipu_config.json: file name or object; its defaults otherwise."),
+      object("partition", "How the model is split over IPUs, where layers_per_ipu does not say it."),
+      any("schedule",
+          "Scheme: its name, or {name: options}; default pipelined (popart) on several IPUs, else sharded."),
+      object("execution", "Recomputation, locations, update order and other execution choices."),
+      object("host", "The host side: see host."),
+      count("runs", 1, 1, kMany, "Host calls to simulate, each of device_iterations."),
+      count("dataset_samples", {}, 1, kMany,
+            "Instead of runs: size of the data set; each epoch is as many host calls as it has samples for, a last "
+            "incomplete one is dropped."),
+      count("epochs", 1, 1, kMany, "Passes over dataset_samples."),
+      boolean("allow_out_of_memory", false,
+              "Go on when a tile's memory overflows, and mark the result (debug.allowOutOfMemory).")};
+  return kOptions;
 }
 
-std::vector<Option> system_options() {
-  return {text("pod", "", "Pod: pod4 … pod256, bow-pod16, any (bow-)podN with N a multiple of 64, c2, dss8440."),
-          any("topology", "A custom topology instead of a pod: file name or object."),
-          count("hosts", 0, 0, 65536, "Host servers; 0: the pod's default number."),
-          count("devices", {}, 1, 65536,
-                "Replicas of the model, as Trainer(devices=…) of PyTorch Lightning counts them: a power of 2, and each "
-                "spans as many IPUs as the model is split on; instead of replication_factor."),
-          object("parameters", "Overrides of chip and pod parameters by name (see describe chip, describe pod).")};
+const std::vector<Option>& system_options() {
+  static const std::vector<Option> kOptions = {
+      text("pod", "", "Pod: pod4 … pod256, bow-pod16, any (bow-)podN with N a multiple of 64, c2, dss8440."),
+      any("topology", "A custom topology instead of a pod: file name or object."),
+      count("hosts", 0, 0, 65536, "Host servers; 0: the pod's default number."),
+      count("devices", {}, 1, 65536,
+            "Replicas of the model, as Trainer(devices=…) of PyTorch Lightning counts them: a power of 2, and each "
+            "spans as many IPUs as the model is split on; instead of replication_factor."),
+      object("parameters", "Overrides of chip and pod parameters by name (see describe chip, describe pod).")};
+  return kOptions;
 }
 
-std::vector<Option> workload_options() {
-  return {
+const std::vector<Option>& workload_options() {
+  static const std::vector<Option> kOptions = {
       required(text("model", {}, "Workload: see list workloads.")),
       any("config", "Model configuration, for models that read one (Hugging Face config.json): file name or object."),
       choice("mode", "training", {"training", "inference"}, "Training or inference."),
@@ -98,17 +102,19 @@ std::vector<Option> workload_options() {
       choice("optimizer", "sgd", {"sgd", "momentum", "adam", "adamw", "lamb", "lars"},
              "Optimiser; in inference there is no update, and it has no effect."),
       choice("precision", "fp16", {"fp32", "fp16"}, "Type of weights and activations.")};
+  return kOptions;
 }
 
-std::vector<Option> partition_options() {
-  Option stages = any("stages", "Stages in order: [{\"blocks\": [\"B1\", \"B2\"], \"ipu\": 0}, …].");
-  return {std::move(stages),
-          count("pipeline_depth", {}, 1, 65536, "Balance the model over this many IPUs; goes before layers_per_ipu."),
-          boolean("auto_round_num_ipus", false, "Reserve a power of two of IPUs; the surplus stays idle.")};
+const std::vector<Option>& partition_options() {
+  static const std::vector<Option> kOptions = {
+      any("stages", "Stages in order: [{\"blocks\": [\"B1\", \"B2\"], \"ipu\": 0}, …]."),
+      count("pipeline_depth", {}, 1, 65536, "Balance the model over this many IPUs; goes before layers_per_ipu."),
+      boolean("auto_round_num_ipus", false, "Reserve a power of two of IPUs; the surplus stays idle.")};
+  return kOptions;
 }
 
-std::vector<Option> execution_options() {
-  return {
+const std::vector<Option>& execution_options() {
+  static const std::vector<Option> kOptions = {
       choice("recomputation", "auto", {"auto", "none", "stage", "every_layer", "named"},
              "Activations recomputed before the backward pass; auto: stage inputs kept in pipelined training, every "
              "layer's with recompute_checkpoint_every_layer, else none."),
@@ -125,17 +131,20 @@ std::vector<Option> execution_options() {
       choice("io_overlap", "auto", {"auto", "none", "accumulation_loop", "device_iteration_loop"},
              "Which loop's transfers overlap compute through IO tiles; auto: accumulation_loop with IO tiles."),
       object("locations", "Where activations, weights, accumulators and optimizer_state live: see location.")};
+  return kOptions;
 }
 
-std::vector<Option> location_options() {
-  return {boolean("off_chip", {}, "In streaming memory between uses."),
-          boolean("sharded", {}, "Sharded over the replicas."),
-          count("sharding_domain", 0, 0, 65536, "Replicas of one shard group (consecutive ones); 0: all."),
-          count("minimum_elements", 0, 0, kMany, "Smaller tensors are not sharded.")};
+const std::vector<Option>& location_options() {
+  static const std::vector<Option> kOptions = {
+      boolean("off_chip", {}, "In streaming memory between uses."),
+      boolean("sharded", {}, "Sharded over the replicas."),
+      count("sharding_domain", 0, 0, 65536, "Replicas of one shard group (consecutive ones); 0: all."),
+      count("minimum_elements", 0, 0, kMany, "Smaller tensors are not sharded.")};
+  return kOptions;
 }
 
-std::vector<Option> host_options() {
-  return {
+const std::vector<Option>& host_options() {
+  static const std::vector<Option> kOptions = {
       choice("framework", "poptorch", {"popart", "poptorch", "popxl", "tensorflow", "keras"},
              "Framework of the host program: sets the overhead of a host call."),
       count("instances", 1, 1, 65536, "PopDist instances (host processes) over all hosts."),
@@ -172,6 +181,7 @@ std::vector<Option> host_options() {
              "Arithmetic on each element of a sample on the IPU; default 2: subtract the mean, divide by the "
              "deviation."),
       boolean("asynchronous", true, "The data loader works while the IPUs run; false: between host calls.")};
+  return kOptions;
 }
 
 std::vector<OptionGroup> scenario_option_groups() {

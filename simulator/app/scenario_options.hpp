@@ -8,13 +8,13 @@
 
 namespace podsim {
 
-[[nodiscard]] std::vector<Option> scenario_options();  // top level
-[[nodiscard]] std::vector<Option> system_options();
-[[nodiscard]] std::vector<Option> workload_options();  // those common to all workloads
-[[nodiscard]] std::vector<Option> partition_options();
-[[nodiscard]] std::vector<Option> execution_options();
-[[nodiscard]] std::vector<Option> location_options();  // of one class under execution.locations
-[[nodiscard]] std::vector<Option> host_options();
+[[nodiscard]] const std::vector<Option>& scenario_options();  // top level
+[[nodiscard]] const std::vector<Option>& system_options();
+[[nodiscard]] const std::vector<Option>& workload_options();  // those common to all workloads
+[[nodiscard]] const std::vector<Option>& partition_options();
+[[nodiscard]] const std::vector<Option>& execution_options();
+[[nodiscard]] const std::vector<Option>& location_options();  // of one class under execution.locations
+[[nodiscard]] const std::vector<Option>& host_options();
 
 struct OptionGroup {
   std::string path;  // "", "system", "workload", …

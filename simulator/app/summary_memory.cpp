@@ -64,7 +64,6 @@ void complete(Summary& summary, const Scenario& scenario, const Compilation& com
     if (!compilation.memory.empty()) {
       ipu.memory = memory_summary(compilation.memory[static_cast<std::size_t>(local)]);
     }
-    ipu.stash_micro_batches = 0;
     for (const int stage : ipu.stages) {
       ipu.stash_micro_batches += compilation.live_micro_batches[static_cast<std::size_t>(stage)];
     }

@@ -44,25 +44,25 @@ void set_compiled(SweepRow& row, const Compilation& compilation) {
   row.set("memory_headroom_bytes", headroom);
 }
 
-// Once per process (see engine/run.hpp).
-SweepRow simulated(CompiledPoint& point, SweepRow row, bool fast_forward) {
-  auto& [scenario, compilation] = point;
-  try {
-    RunSettings settings;
-    settings.fast_forward = fast_forward;
-    settings.record_intervals = false;
-    run_second_graph(compilation, settings);
-    const Trace trace = run(*compilation.topology, compilation.program, settings);
-    Summary summary = summarize(trace, compilation.program);
-    complete(summary, scenario, compilation);
-    set_simulated(row, summary);
-  } catch (const UserError& error) {
-    row.error = on_one_line(error.what());
-  }
-  return row;
+std::string text_of(const SweepRow& row) { return to_json(to_value(row), 0); }
+
+std::string text_of_failed(SweepRow row, const UserError& error) {
+  row.error = on_one_line(error.what());
+  return text_of(row);
 }
 
-std::string text_of(const SweepRow& row) { return to_json(to_value(row), 0); }
+// Once per process (see engine/run.hpp).
+std::string simulated(const CompiledPoint& point, PreparedRun& run, SweepRow row) {
+  try {
+    const Trace trace = run.run();
+    Summary summary = summarize(trace, point.compilation.program);
+    complete(summary, point.scenario, point.compilation);
+    set_simulated(row, summary);
+  } catch (const UserError& error) {
+    return text_of_failed(row, error);
+  }
+  return text_of(row);
+}
 
 }  // namespace
 
@@ -72,24 +72,31 @@ std::string row_of_error(const std::string& error) {
   return text_of(row);
 }
 
-Prepared prepare_simulation(const std::shared_ptr<CompiledPoint>& point, bool fast_forward) {
+Prepared prepare_simulation(const std::shared_ptr<CompiledPoint>& point, CompileCache& cache, bool fast_forward) {
   prepare_run();
+  Compilation& compilation = point->compilation;
   SweepRow row;
-  set_compiled(row, point->compilation);
+  set_compiled(row, compilation);
   try {
-    require_fit(point->compilation, point->scenario);
+    require_fit(compilation, point->scenario);
+    RunSettings settings;
+    settings.fast_forward = fast_forward;
+    settings.record_intervals = false;
+    run_second_graph(compilation, settings);
+    Platform* platform = cache.platform(*compilation.topology);
+    const auto run = std::make_shared<PreparedRun>(*compilation.topology, compilation.program, settings, platform);
+    return {{}, [point, run, row] { return simulated(*point, *run, row); }};
   } catch (const UserError& error) {
-    row.error = on_one_line(error.what());
-    return {text_of(row), {}};
+    return {text_of_failed(row, error), {}};
   }
-  return {{}, [point, row, fast_forward] { return text_of(simulated(*point, row, fast_forward)); }};
 }
 
 Prepared prepare_point(Scenario scenario, const DataFolder& data, CompileCache& cache, bool fast_forward) {
   try {
     Compilation compilation = compile(scenario, data, cache);
     return prepare_simulation(
-        std::make_shared<CompiledPoint>(CompiledPoint{std::move(scenario), std::move(compilation)}), fast_forward);
+        std::make_shared<CompiledPoint>(CompiledPoint{std::move(scenario), std::move(compilation)}), cache,
+        fast_forward);
   } catch (const UserError& error) {
     return {row_of_error(error.what()), {}};
   }

@@ -21,7 +21,8 @@ struct CompiledPoint {
 
 // The row of a point as one line of JSON; the rest is the simulation. Where the point does not fit, the row has its
 // memory and the error, and there is no rest.
-[[nodiscard]] Prepared prepare_simulation(const std::shared_ptr<CompiledPoint>& point, bool fast_forward);
+[[nodiscard]] Prepared prepare_simulation(const std::shared_ptr<CompiledPoint>& point, CompileCache& cache,
+                                          bool fast_forward);
 
 // The same from a scenario, or from one given as a tree. A UserError becomes the row's error.
 [[nodiscard]] Prepared prepare_point(Scenario scenario, const DataFolder& data, CompileCache& cache, bool fast_forward);

@@ -123,7 +123,8 @@ class Search {
       if (node.level == Level::Variant && bound >= least) {
         add_memory(compilation, scenario, data_, compiled_);
         return prepare_simulation(
-            std::make_shared<CompiledPoint>(CompiledPoint{std::move(scenario), std::move(compilation)}), true);
+            std::make_shared<CompiledPoint>(CompiledPoint{std::move(scenario), std::move(compilation)}), compiled_,
+            true);
       }
       if (node.level != Level::Variant && bound < kInfinity) answer.set("bound", bound);
     } catch (const UserError& error) {

@@ -102,7 +102,7 @@ Value split_off_pod_types(Value& value, const std::vector<Option>& declared) {
 }  // namespace
 
 IpuConfig read_ipu_config(const Value& value) {
-  const std::vector<Option> declared = ipu_config_options();
+  const std::vector<Option>& declared = ipu_config_options();
   IpuConfig config;
   Value plain = value;
   config.where = value.where();
@@ -173,7 +173,7 @@ std::int64_t IpuConfig::batch_size_factor(bool for_inference, const std::optiona
 
 IpuConfig IpuConfig::updated_from_string(const std::string& text) const {
   const std::string source = "--set " + text;
-  const std::vector<Option> declared = ipu_config_options();
+  const std::vector<Option>& declared = ipu_config_options();
   std::vector<std::string> known;
   for (const Option& option : declared) known.push_back(option.name);
   Value value = to_value();

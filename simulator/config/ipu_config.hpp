@@ -83,7 +83,7 @@ struct IpuConfig {
 };
 
 // The declaration of every field, in the order of the documentation.
-[[nodiscard]] std::vector<Option> ipu_config_options();
+[[nodiscard]] const std::vector<Option>& ipu_config_options();
 
 // Reads the content of an ipu_config.json (null: all defaults). UserErrors as read_options, and where fields disagree.
 [[nodiscard]] IpuConfig read_ipu_config(const Value& value);

@@ -101,11 +101,14 @@ std::vector<Option> host_options() {
 
 }  // namespace
 
-std::vector<Option> ipu_config_options() {
-  std::vector<Option> options = batch_and_pipeline_options();
-  for (Option& option : memory_options()) options.push_back(std::move(option));
-  for (Option& option : host_options()) options.push_back(std::move(option));
-  return options;
+const std::vector<Option>& ipu_config_options() {
+  static const std::vector<Option> kOptions = [] {
+    std::vector<Option> options = batch_and_pipeline_options();
+    for (Option& option : memory_options()) options.push_back(std::move(option));
+    for (Option& option : host_options()) options.push_back(std::move(option));
+    return options;
+  }();
+  return kOptions;
 }
 
 }  // namespace podsim

@@ -115,6 +115,12 @@ Value checked(const Value& given, const Option& option) {
   throw InternalError("option \"" + option.name + "\" has an unknown type");
 }
 
+std::vector<std::string> names_of(const std::vector<Option>& options) {
+  std::vector<std::string> names;
+  for (const Option& option : options) names.push_back(option.name);
+  return names;
+}
+
 // A default is declared in code, so a bad one is our bug.
 Value default_of(const Option& option, const std::string& where) {
   if (option.default_value.is_null()) return {};
@@ -160,15 +166,16 @@ std::string joined(const std::vector<std::string>& names, std::string_view separ
 }
 
 Options read_options(const Value& object, const std::vector<Option>& declared) {
-  std::vector<std::string> known;
-  for (const Option& option : declared) known.push_back(option.name);
   if (!object.is_null()) {
     for (const auto& [name, value] : object.object()) {
-      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-      throw unknown_key(value.where(), name, known);
+      const auto has_name = [&key = name](const Option& option) { return option.name == key; };
+      if (std::none_of(declared.begin(), declared.end(), has_name)) {
+        throw unknown_key(value.where(), name, names_of(declared));
+      }
     }
   }
   Value::Object values;
+  values.reserve(declared.size());
   std::set<std::string, std::less<>> names_given;
   for (const Option& option : declared) {
     const Value* given = object.find(option.name);

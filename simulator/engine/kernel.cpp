@@ -11,7 +11,6 @@
 #include <cmath>
 #include <csignal>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "simulator/core/error.hpp"
@@ -40,6 +39,7 @@ std::unique_ptr<simgrid::s4u::Engine> make_engine() {
   // SimGrid's own handlers hide which signal ended a process.
   for (const int signal : {SIGINT, SIGSEGV, SIGBUS}) std::signal(signal, SIG_DFL);
   configure_simgrid(*engine);
+  RouteZone::create_world();
   return engine;
 }
 
@@ -49,16 +49,27 @@ void claim_process() {
   if (claimed.exchange(true)) throw InternalError("engine: run() was called twice in a process; fork for each run");
 }
 
+// SimGrid ends each actor by an exception: libstdc++ finds the functions for that when they are first used.
+void throw_once() {
+  try {
+    throw InternalError("");
+  } catch (const InternalError&) {
+  }
+}
+
 }  // namespace
 
 void start_simgrid() {
-  if (!simgrid::s4u::Engine::is_initialized()) (void)make_engine().release();  // found again by get_instance()
+  if (simgrid::s4u::Engine::is_initialized()) return;
+  (void)make_engine().release();  // found again by get_instance()
+  throw_once();
 }
 
 struct Kernel::SimGrid {
   std::unique_ptr<simgrid::s4u::Engine> own_engine;  // none where start_simgrid() has made it
   simgrid::s4u::Engine* engine = nullptr;
-  std::optional<RouteZone> zone;
+  std::unique_ptr<RouteZone> own_zone;
+  RouteZone* zone = nullptr;
   std::vector<simgrid::s4u::ActorPtr> actors;
   std::vector<simgrid::s4u::CommPtr> flows;
   std::vector<FlowId> free_flows;
@@ -67,15 +78,19 @@ struct Kernel::SimGrid {
   std::size_t ended = 0;
 };
 
-Kernel::Kernel(const Topology& topology) : simgrid_(std::make_unique<SimGrid>()) {
+Kernel::Kernel(const Topology& topology, Platform* platform)
+    : topology_(topology), platform_(platform), simgrid_(std::make_unique<SimGrid>()) {}
+
+Kernel::~Kernel() = default;
+
+void Kernel::start() {
   claim_process();
   if (!simgrid::s4u::Engine::is_initialized()) simgrid_->own_engine = make_engine();
   simgrid_->engine = simgrid::s4u::Engine::get_instance();
-  simgrid_->zone.emplace(topology, kByteScale);
+  if (platform_ == nullptr) simgrid_->own_zone = std::make_unique<RouteZone>(topology_, kByteScale);
+  simgrid_->zone = platform_ == nullptr ? simgrid_->own_zone.get() : platform_->zone_.get();
   simgrid::s4u::Engine::on_deadlock_cb([state = simgrid_.get()] { state->deadlock = true; });
 }
-
-Kernel::~Kernel() = default;
 
 void Kernel::spawn(Process& process, int vertex, const std::string& name, std::function<void()> body) {
   const auto wrapped = [state = simgrid_.get(), &process, run = std::move(body)] {
@@ -190,3 +205,14 @@ double Kernel::remaining_bytes(FlowId flow) const {
 }
 
 }  // namespace podsim::engine
+
+namespace podsim {
+
+Platform::Platform(std::shared_ptr<const Topology> topology) : topology_(std::move(topology)) {
+  engine::start_simgrid();
+  zone_ = std::make_unique<engine::RouteZone>(*topology_, engine::kByteScale);
+}
+
+Platform::~Platform() = default;
+
+}  // namespace podsim

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/engine/platform.hpp"
 #include "topology/topology.hpp"
 
 namespace simgrid::s4u {
@@ -43,14 +44,14 @@ void start_simgrid();
 
 class Kernel {
  public:
-  // One per process, ever: InternalError for a second one. All IPUs, memories and hosts of the topology become SimGrid
-  // hosts, all links SimGrid links without latency (SimGrid shares a link by latency, not fairly; who starts a flow
-  // pays the latency of the route by a sleep).
-  explicit Kernel(const Topology& topology);
+  // `platform`: of this topology; it outlives the kernel. Null: start() makes one.
+  explicit Kernel(const Topology& topology, Platform* platform = nullptr);
   ~Kernel();
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
+  // Before all below. Once per process, ever: InternalError for a second kernel that starts.
+  void start();
   // Before run(). `process` outlives the kernel's run. An exception that leaves a body ends all processes; run()
   // throws it again.
   void spawn(Process& process, int vertex, const std::string& name, std::function<void()> body);
@@ -75,6 +76,8 @@ class Kernel {
 
  private:
   struct SimGrid;
+  const Topology& topology_;
+  Platform* platform_;
   std::unique_ptr<SimGrid> simgrid_;
   std::int64_t activities_ = 0;
 };

@@ -35,15 +35,20 @@ class RouteZone::Zone : public simgrid::kernel::routing::NetZoneImpl {
   std::unordered_map<std::uint64_t, const Route*> routes;
 };
 
-RouteZone::RouteZone(const Topology& topology, double byte_scale) : topology_(topology), zone_(new Zone("pod")) {
-  simgrid::s4u::NetZone* zone = zone_->get_iface();
+void RouteZone::create_world() { (void)new Zone("world"); }  // SimGrid's from now on
+
+RouteZone::RouteZone(const Topology& topology, double byte_scale) : topology_(topology) {
+  simgrid::s4u::NetZone* world = simgrid::s4u::Engine::get_instance()->get_netzone_root();
+  const std::string name = "pod" + std::to_string(world->get_children().size());  // SimGrid's names are unique
+  zone_ = new Zone(name);
+  simgrid::s4u::NetZone* zone = zone_->get_iface()->set_parent(world);
   hosts_.reserve(topology.vertices().size());
   for (const Vertex& vertex : topology.vertices()) {
-    hosts_.push_back(is_end(vertex.kind) ? zone->create_host(vertex.name, kUnusedSpeed) : nullptr);
+    hosts_.push_back(is_end(vertex.kind) ? zone->create_host(name + "/" + vertex.name, kUnusedSpeed) : nullptr);
   }
   zone_->links.reserve(topology.links().size());
   for (const Link& link : topology.links()) {
-    simgrid::s4u::Link* made = zone->create_link(link.name, link.bytes_per_second * byte_scale);
+    simgrid::s4u::Link* made = zone->create_link(name + "/" + link.name, link.bytes_per_second * byte_scale);
     made->set_latency(0.0)->set_sharing_policy(simgrid::s4u::Link::SharingPolicy::SHARED)->seal();
     zone_->links.push_back(made->get_impl());
   }

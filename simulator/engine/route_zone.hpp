@@ -20,6 +20,9 @@ namespace podsim::engine {
 
 class RouteZone {
  public:
+  // Around all zones; once, before the first of them.
+  static void create_world();
+
   // `byte_scale`: SimGrid takes whole bytes, so bytes and bandwidths are multiplied by this.
   RouteZone(const Topology& topology, double byte_scale);
 

@@ -12,4 +12,12 @@ Trace run(const Topology& topology, const Program& program, const RunSettings& s
 
 void prepare_run() { engine::start_simgrid(); }
 
+PreparedRun::PreparedRun(const Topology& topology, const Program& program, const RunSettings& settings,
+                         Platform* platform)
+    : simulation_(std::make_unique<engine::Simulation>(topology, program, settings, platform)) {}
+
+PreparedRun::~PreparedRun() = default;
+
+Trace PreparedRun::run() { return simulation_->run(); }
+
 }  // namespace podsim

@@ -2,12 +2,18 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
+#include "simulator/engine/platform.hpp"
 #include "simulator/program/program.hpp"
 #include "simulator/trace/trace.hpp"
 #include "topology/topology.hpp"
 
 namespace podsim {
+
+namespace engine {
+class Simulation;
+}
 
 struct RunSettings {
   bool fast_forward = true;      // skip whole periods of repeated bodies, exactly
@@ -24,5 +30,21 @@ struct RunSettings {
 // Starts SimGrid now instead of in run(), so that processes forked from this one need not. For processes that fork and
 // never call run() themselves.
 void prepare_run();
+
+// All of run() that comes before the first simulated second. A process may prepare as many runs as it likes, and throws
+// them away or forks for each: only one of them can run in a process.
+class PreparedRun {
+ public:
+  // Topology, program and platform (of this topology, or null) outlive it. UserError as run().
+  PreparedRun(const Topology& topology, const Program& program, const RunSettings& settings, Platform* platform);
+  ~PreparedRun();
+  PreparedRun(const PreparedRun&) = delete;
+  PreparedRun& operator=(const PreparedRun&) = delete;
+
+  [[nodiscard]] Trace run();
+
+ private:
+  std::unique_ptr<engine::Simulation> simulation_;
+};
 
 }  // namespace podsim

@@ -2,6 +2,7 @@
 #include "simulator/engine/simulation.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "simulator/core/error.hpp"
 #include "simulator/engine/link_bytes.hpp"
@@ -34,17 +35,17 @@ std::vector<Code> flatten_all(const Topology& topology, const Program& program) 
 
 }  // namespace
 
-Simulation::Simulation(const Topology& topology, const Program& program, const RunSettings& settings)
+Simulation::Simulation(const Topology& topology, const Program& program, RunSettings settings, Platform* platform)
     : topology_(topology),
       program_(program),
-      settings_(settings),
+      settings_(std::move(settings)),
       codes_(flatten_all(topology, program)),
-      kernel_(topology),
+      kernel_(topology, platform),
       link_users_(topology),
-      exchanges_(topology, program, kernel_, settings.closed_form),
-      collectives_(topology, program, kernel_, settings.closed_form),
+      exchanges_(topology, program, kernel_, settings_.closed_form),
+      collectives_(topology, program, kernel_, settings_.closed_form),
       memory_(topology, program, kernel_),
-      streams_(topology, program, codes_, kernel_, settings.record_intervals),
+      streams_(topology, program, codes_, kernel_, settings_.record_intervals),
       calls_(topology, program, kernel_, streams_),
       parts_{program_, kernel_, exchanges_, collectives_, memory_, calls_, streams_},
       interpreter_(parts_) {
@@ -70,6 +71,7 @@ void Simulation::spawn_ipus() {
 }
 
 Trace Simulation::run() {
+  kernel_.start();
   calls_.spawn(executions(codes_.front(), OpKind::HostCall));
   spawn_ipus();
   streams_.spawn();

@@ -22,9 +22,9 @@ namespace podsim::engine {
 class Simulation {
  public:
   // UserError where the program does not fit the topology.
-  Simulation(const Topology& topology, const Program& program, const RunSettings& settings);
+  Simulation(const Topology& topology, const Program& program, RunSettings settings, Platform* platform = nullptr);
 
-  [[nodiscard]] Trace run();
+  [[nodiscard]] Trace run();  // once per process
 
  private:
   void spawn_ipus();
@@ -34,7 +34,7 @@ class Simulation {
 
   const Topology& topology_;
   const Program& program_;
-  const RunSettings& settings_;
+  RunSettings settings_;
   std::vector<Code> codes_;  // by local IPU
   Kernel kernel_;
   LinkUsers link_users_;

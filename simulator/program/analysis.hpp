@@ -43,7 +43,7 @@ struct GridCell {
 [[nodiscard]] std::string print(const Program& program);
 
 // Per stage: the largest number of micro-batches whose forward pass has run and whose backward pass has not
-// ended (the live activation included); 1 in inference.
+// ended (the live activation included); 1 in inference. InternalError as check().
 [[nodiscard]] std::vector<std::int64_t> live_micro_batches(const Program& program);
 
 // Per stage: the activations that must have room, as the documents count them: the live ones and the receive buffer

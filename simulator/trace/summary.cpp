@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "simulator/program/analysis.hpp"
 #include "simulator/trace/bottleneck.hpp"
 #include "simulator/trace/verify.hpp"
 
@@ -44,19 +43,12 @@ std::vector<std::vector<int>> stages_of_ipus(const Program& program) {
 
 std::vector<IpuSummary> summarize_ipus(const Trace& trace, const Program& program) {
   const std::vector<std::vector<int>> stages = stages_of_ipus(program);
-  const std::vector<std::int64_t> live =
-      program.ipus.empty() ? std::vector<std::int64_t>{} : live_micro_batches(program);
   std::vector<IpuSummary> ipus(static_cast<std::size_t>(trace.ipus));
   for (std::size_t i = 0; i < ipus.size(); ++i) {
     IpuSummary& ipu = ipus[i];
     ipu.ipu = static_cast<int>(i);
     ipu.state_seconds = trace.state_seconds[i];
     ipu.stages = stages[i % stages.size()];
-    for (const int stage : ipu.stages) {
-      if (static_cast<std::size_t>(stage) < live.size()) {
-        ipu.stash_micro_batches = std::max(ipu.stash_micro_batches, live[static_cast<std::size_t>(stage)]);
-      }
-    }
   }
   return ipus;
 }

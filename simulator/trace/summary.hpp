@@ -26,7 +26,7 @@ struct IpuSummary {
   int ipu = 0;
   std::vector<int> stages;
   PerState state_seconds{};
-  std::int64_t stash_micro_batches = 0;
+  std::int64_t stash_micro_batches = 0;  // filled in by the caller, who knows the memory, too
   IpuMemorySummary memory;
 };
 

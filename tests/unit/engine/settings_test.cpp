@@ -23,6 +23,7 @@ std::vector<double> alone(const Body& body, const std::string& overrides = "{}")
   return numbers_in_child([&]() -> std::vector<double> {
     const Topology topology = pod("pod4", 0, overrides);
     Kernel kernel(topology);
+    kernel.start();
     Process process;
     std::vector<double> numbers;
     kernel.spawn(process, topology.ipu_vertex(0), "test", [&] { body(kernel, topology, process, numbers); });
@@ -105,6 +106,7 @@ TEST(Settings, ThousandsOfProcessesFit) {  // contexts/stack-size
   const auto result = in_child([]() -> std::vector<double> {
     const Topology topology = pod("pod64");
     Kernel kernel(topology);
+    kernel.start();
     std::vector<Process> processes(20000);
     for (Process& process : processes) {
       kernel.spawn(process, topology.ipu_vertex(0), "test", [&] { kernel.sleep_until(process, 1, 0); });
@@ -121,6 +123,7 @@ TEST(Settings, TheOrderOfProcessesIsThatOfTheirCreation) {  // contexts/nthreads
   const auto numbers = numbers_in_child([]() -> std::vector<double> {
     const Topology topology = pod("pod4");
     Kernel kernel(topology);
+    kernel.start();
     std::array<Process, 8> processes;
     std::vector<double> order;
     for (int i = 0; i < 8; ++i) {
@@ -137,6 +140,7 @@ TEST(Kernel, TheFirstExceptionOfAProcessReachesTheCaller) {
   const auto result = in_child([]() -> std::vector<double> {
     const Topology topology = pod("pod4");
     Kernel kernel(topology);
+    kernel.start();
     std::array<Process, 3> processes;
     for (int i = 0; i < 3; ++i) {
       Process& process = processes[static_cast<std::size_t>(i)];
@@ -155,6 +159,7 @@ TEST(Kernel, AProcessThatIsWokenInTheInstantOfItsBlockWakesUp) {
   const auto numbers = numbers_in_child([]() -> std::vector<double> {
     const Topology topology = pod("pod4");
     Kernel kernel(topology);
+    kernel.start();
     std::array<Process, 2> processes;
     kernel.spawn(processes[0], topology.ipu_vertex(0), "sleeper", [&] { kernel.block(processes[0], 0); });
     kernel.spawn(processes[1], topology.ipu_vertex(0), "waker", [&] { kernel.wake(processes[0]); });

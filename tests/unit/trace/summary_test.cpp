@@ -104,20 +104,6 @@ TEST(Summarize, StagesOfReplicasAndTwoStagesOnOneIpu) {
   EXPECT_EQ(summary.ipus[7].stages, std::vector<int>{3});
 }
 
-TEST(Summarize, StashIsTheLargestNumberOfLiveMicroBatches) {
-  Pipeline pipeline;
-  pipeline.stages = 1;
-  pipeline.micro_batches = 2;
-  pipeline.forward = {1};
-  pipeline.backward = {2};
-  Program program = program_of(pipeline);
-  program.execution.runs = 1;
-  program.ipus = {{HostCall{}, podsim::Run{0, Pass::Forward, {0}}, podsim::Run{0, Pass::Forward, {1}},
-                   podsim::Run{0, Pass::Backward, {0}}, podsim::Run{0, Pass::Backward, {1}},
-                   podsim::Run{0, Pass::WeightUpdate, {0}}, EndOfUpdate{}}};
-  EXPECT_EQ(summarize(record(pipeline), program).ipus[0].stash_micro_batches, 2);
-}
-
 TEST(Summarize, LinksBusiestFirst) {
   Pipeline pipeline;
   Trace trace = record(pipeline);  // makespan 66 s
