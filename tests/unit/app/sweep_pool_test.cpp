@@ -1,6 +1,7 @@
 // Child processes: whatever happens in one is its own result.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -10,6 +11,7 @@
 
 #include "simulator/app/process_pool.hpp"
 #include "simulator/core/error.hpp"
+#include "tests/support/child_process.hpp"
 
 namespace podsim {
 namespace {
@@ -136,6 +138,30 @@ TEST(SweepPoolTasks, WhatStillRunsAtItsEndIsKilled) {
     (void)pool.wait(0.1);
   }
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 5);
+}
+
+// No further processes for the rest of this one's life; root, who has no limit, becomes somebody else.
+void forbid_processes() {
+  const rlimit none{0, 0};
+  if (setrlimit(RLIMIT_NPROC, &none) != 0 || (getuid() == 0 && setuid(65534) != 0)) throw std::runtime_error("limits");
+}
+
+TEST(SweepPoolTasks, WhereNoWorkerCanBeStarted) {
+  const testing::ChildResult result = testing::in_child([]() -> std::vector<double> {
+    forbid_processes();
+    (void)one([] { return std::string("abc"); }, true);
+    return {};
+  });
+  EXPECT_EQ(result.error, "--jobs: no process can be started: Resource temporarily unavailable (use fewer jobs)");
+}
+
+TEST(SweepPoolTasks, WhereNoChildOfAWorkerCanBeStarted) {
+  ProcessPool pool(1, 0, [](const std::string&) -> Prepared {
+    forbid_processes();
+    return {{}, [] { return std::string("abc"); }};
+  });
+  pool.start(7, "task");
+  EXPECT_EQ(next_result(pool).failure, "no process can be started: Resource temporarily unavailable");
 }
 
 TEST(SweepPoolTasks, StopSignalsAreHeldBackAndReported) {

@@ -140,6 +140,39 @@ TEST(Errors, ASecondRunInAProcessIsRefused) {
   EXPECT_EQ(result.error, "engine: run() was called twice in a process; fork for each run");
 }
 
+// Any number of runs and platforms may be there, and one of the runs takes place.
+TEST(PreparedRuns, OnAPlatformEqualThoseWithout) {
+  const Program program = pipeline({.stages = 2, .micro_batches = 4, .replicas = 2, .bytes = 1e6});
+  const RunSettings settings{.closed_form = false};
+  const auto alone = numbers_in_child([&]() -> std::vector<double> {
+    const Trace trace = run(pod("pod4"), program, settings);
+    return {trace.makespan_seconds, static_cast<double>(trace.activities)};
+  });
+  const auto prepared = numbers_in_child([&]() -> std::vector<double> {
+    Platform other(std::make_shared<const Topology>(pod("pod16")));
+    Platform platform(std::make_shared<const Topology>(pod("pod4")));
+    PreparedRun first(*other.topology(), program, settings, &other);
+    PreparedRun second(*platform.topology(), program, settings, &platform);
+    const Trace trace = second.run();
+    return {trace.makespan_seconds, static_cast<double>(trace.activities)};
+  });
+  ASSERT_EQ(alone.size(), 2U);
+  EXPECT_EQ(prepared, alone);
+}
+
+TEST(Errors, OfTwoPreparedRunsOneTakesPlace) {
+  const auto result = in_child([]() -> std::vector<double> {
+    const Topology topology = pod("pod4");
+    const Program program = pipeline({.stages = 2, .micro_batches = 2});
+    PreparedRun first(topology, program, {}, nullptr);
+    PreparedRun second(topology, program, {}, nullptr);
+    (void)second.run();
+    (void)first.run();
+    return {};
+  });
+  EXPECT_EQ(result.error, "engine: run() was called twice in a process; fork for each run");
+}
+
 TEST(Errors, TooManyIpus) {
   const auto result = in_child([]() -> std::vector<double> {
     (void)run(pod("pod4"), pipeline({.stages = 2, .micro_batches = 2, .replicas = 3}), {});
