@@ -156,6 +156,8 @@ void Kernel::wake_all(std::span<Process* const> others) {
   });
 }
 
+// SimGrid 3.32 keeps all communications between hosts in one list, and searches it when one of them ends: the cost of a
+// flow grows with the number of others.
 FlowId Kernel::start_flow(const FlowRequest& request) {
   ++activities_;
   const RouteZone::Ends ends = simgrid_->zone->use(*request.route);
