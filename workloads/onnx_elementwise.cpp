@@ -69,7 +69,8 @@ std::optional<Integers> known_result(OnnxGraph& graph) {
 }
 
 bool compares(const std::string& operation) {
-  constexpr std::string_view kKnown[] = {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or"};
+  constexpr std::string_view kKnown[] = {"Equal",          "Less", "LessOrEqual", "Greater",
+                                         "GreaterOrEqual", "And",  "Or",          "Xor"};
   return std::find(std::begin(kKnown), std::end(kKnown), operation) != std::end(kKnown);
 }
 
@@ -158,14 +159,18 @@ const OnnxHandlers& onnx_elementwise() {
     OnnxHandlers known = {{"Gelu", gelu},       {"Erf", gelu},           {"Sigmoid", sigmoid}, {"Tanh", tanh},
                           {"Softmax", softmax}, {"LogSoftmax", softmax}, {"Dropout", dropout}};
     for (const char* name : {"Relu", "LeakyRelu", "Clip", "HardSigmoid", "HardSwish"}) known[name] = relu;
-    for (const char* name : {"Sqrt", "Exp", "Log", "Neg", "Abs", "Reciprocal", "Not", "Floor", "Ceil", "Sin", "Cos"}) {
+    for (const char* name : {"Sqrt",     "Exp",  "Log",  "Neg",   "Abs",   "Reciprocal", "Not",   "Floor",
+                             "Ceil",     "Sin",  "Cos",  "Tan",   "Elu",   "Selu",       "Celu",  "Softplus",
+                             "Softsign", "Mish", "Sign", "Round", "Trilu", "IsNaN",      "IsInf", "ThresholdedRelu"}) {
       known[name] = simple;
     }
-    for (const char* name : {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Sum", "PRelu", "Where", "Equal",
-                             "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or"}) {
+    for (const char* name : {"Add", "Sub",   "Mul",   "Div",   "Mod",  "Pow",         "Min",     "Max",
+                             "Sum", "PRelu", "Where", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
+                             "And", "Or",    "Xor",   "Mean"}) {
       known[name] = combine;
     }
-    for (const char* name : {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL2", "ArgMax"}) {
+    for (const char* name : {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
+                             "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp", "ArgMax", "ArgMin"}) {
       known[name] = reduce;
     }
     return known;

@@ -3,6 +3,7 @@
 
 #include <onnx.pb.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <numeric>
@@ -15,6 +16,7 @@ namespace podsim {
 namespace {
 
 constexpr std::int64_t kMostKnownElements = 65536;  // of a constant whose values may decide shapes
+constexpr std::int64_t kMostScales = 8;             // of a Resize
 constexpr int kIrVersionTag = 0x08;                 // what a serialised ModelProto begins with: field 1, ir_version
 
 bool is_floating(int type) {
@@ -48,13 +50,13 @@ std::vector<std::int64_t> integers_of(const onnx::TensorProto& tensor) {
   }
 }
 
-std::optional<double> number_of(const onnx::TensorProto& tensor) {
+std::vector<double> numbers_of(const onnx::TensorProto& tensor) {
   using Type = onnx::TensorProto;
   std::vector<double> numbers(tensor.float_data().begin(), tensor.float_data().end());
   if (tensor.data_type() == Type::DOUBLE) numbers.assign(tensor.double_data().begin(), tensor.double_data().end());
   if (numbers.empty() && tensor.data_type() == Type::FLOAT) numbers = from_raw<float, double>(tensor.raw_data());
   if (numbers.empty() && tensor.data_type() == Type::DOUBLE) numbers = from_raw<double, double>(tensor.raw_data());
-  return numbers.empty() ? std::nullopt : std::optional(numbers.front());
+  return numbers;
 }
 
 OnnxTensor tensor_of(const onnx::TensorProto& proto) {
@@ -62,7 +64,8 @@ OnnxTensor tensor_of(const onnx::TensorProto& proto) {
   const std::int64_t elements = tensor.elements();
   if (elements > kMostKnownElements || proto.data_location() == onnx::TensorProto::EXTERNAL) return tensor;
   if (tensor.floating) {
-    if (elements == 1) tensor.number = number_of(proto);
+    if (elements <= kMostScales) tensor.numbers = numbers_of(proto);
+    if (elements == 1 && !tensor.numbers.empty()) tensor.number = tensor.numbers.front();
     return tensor;
   }
   std::vector<std::int64_t> integers = integers_of(proto);
@@ -71,7 +74,9 @@ OnnxTensor tensor_of(const onnx::TensorProto& proto) {
 }
 
 OnnxAttribute attribute_of(const onnx::AttributeProto& proto) {
-  OnnxAttribute attribute{proto.i(), proto.f(), proto.s(), {proto.ints().begin(), proto.ints().end()}, {}};
+  OnnxAttribute attribute{proto.i(), proto.f(), proto.s(), {}, {}, {}};
+  attribute.integers.assign(proto.ints().begin(), proto.ints().end());
+  attribute.numbers.assign(proto.floats().begin(), proto.floats().end());
   if (proto.has_t()) attribute.tensor = tensor_of(proto.t());
   return attribute;
 }
@@ -146,13 +151,24 @@ OnnxModel read_onnx(const std::filesystem::path& path, const std::string& where)
     if (set.domain().empty() || set.domain() == "ai.onnx") model.opset = set.version();
   }
   for (const onnx::TensorProto& parameter : file.graph().initializer()) {
+    if (std::any_of(parameter.dims().begin(), parameter.dims().end(), [](std::int64_t extent) { return extent < 0; })) {
+      throw UserError(where, path.string() + ": the parameter \"" + parameter.name() + "\" has a negative size",
+                      "export the model again");
+    }
     model.parameters.emplace(parameter.name(), tensor_of(parameter));
   }
   for (const onnx::ValueInfoProto& input : file.graph().input()) {
     if (!model.parameters.contains(input.name())) model.inputs.push_back(input_of(input));
   }
   for (const onnx::ValueInfoProto& output : file.graph().output()) model.outputs.push_back(output.name());
-  for (const onnx::NodeProto& node : file.graph().node()) model.nodes.push_back(node_of(node));
+  for (const onnx::NodeProto& node : file.graph().node()) {
+    if (node.output().empty()) {
+      throw UserError(where,
+                      path.string() + ": the node \"" + node.name() + "\" (" + node.op_type() + ") has no output",
+                      "export the model again");
+    }
+    model.nodes.push_back(node_of(node));
+  }
   return model;
 }
 

@@ -16,6 +16,7 @@ struct OnnxTensor {
   bool floating = true;                                 // else integers or booleans
   std::optional<std::vector<std::int64_t>> integers{};  // contents, where there are few
   std::optional<double> number{};                       // the value of a single floating-point element
+  std::vector<double> numbers{};                        // those of a few: one for each dimension of an image
 
   [[nodiscard]] std::int64_t elements() const;
 };
@@ -25,6 +26,7 @@ struct OnnxAttribute {
   double number = 0;
   std::string text;
   std::vector<std::int64_t> integers;
+  std::vector<double> numbers;
   std::optional<OnnxTensor> tensor;
 };
 

@@ -19,7 +19,7 @@ class GeluFusion {
 
   void run() {
     for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
-      if (model_.nodes[i].operation == "Erf") fuse(i);
+      if (model_.nodes[i].operation == "Erf" && !model_.nodes[i].inputs.empty()) fuse(i);
     }
     std::vector<OnnxNode> kept;
     for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
@@ -63,7 +63,7 @@ class GeluFusion {
     const Index sum = only_reader(erf, "Add");
     if (!before || !sum || scaled(*sum).empty() || !only_reader(*before, "Erf")) return;
     const Index times = only_reader(*sum, "Mul");
-    if (!times) return;
+    if (!times || model_.nodes[*times].inputs.size() != 2) return;
     const std::string x = scaled(*before);
     const std::vector<std::string>& factors = model_.nodes[*times].inputs;
     const std::string other = factors[0] == model_.nodes[*sum].outputs.front() ? factors[1] : factors[0];

@@ -10,6 +10,8 @@ namespace podsim {
 
 namespace {
 
+constexpr double kMostElements = 1e15;
+
 OnnxShape image_layout(const OnnxShape& shape) { return {shape[0], shape[2], shape[3], shape[1]}; }
 
 std::string without_leading_slash(const std::string& name) {
@@ -28,7 +30,8 @@ OnnxGraph::OnnxGraph(const OnnxModel& model, const WorkloadRequest& request,
     : model_(model), request_(request), where_(std::move(where)), builder_("onnx", request) {
   if (!model.name.empty()) builder_.graph().model = "onnx " + model.name;
   for (const auto& [name, parameter] : model.parameters) {
-    values_[name] = {parameter.shape, parameter.floating, {}, name, parameter.integers, parameter.number};
+    values_[name] = {parameter.shape,  parameter.floating, {}, name, parameter.integers,
+                     parameter.number, parameter.numbers};
   }
   add_inputs(sizes);
 }
@@ -137,11 +140,27 @@ OnnxGraph::Vertex OnnxGraph::activation(std::size_t i) {
   return vertex;
 }
 
+// A damaged attribute shows in the sizes that follow from it.
+void OnnxGraph::check_shape(const OnnxShape& shape, bool may_be_empty) const {
+  double elements = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent < (may_be_empty ? 0 : 1)) {
+      fail("makes a tensor with a dimension of " + std::to_string(extent),
+           "check the sizes, or export the model again");
+    }
+    elements *= static_cast<double>(extent);
+  }
+  if (elements > kMostElements) fail("makes a tensor of more than 10^15 elements", "check the sizes of the inputs");
+}
+
 void OnnxGraph::define(OnnxValue value, std::size_t output) {
+  check_shape(value.shape, !value.vertex.has_value());
   if (output < node_->outputs.size()) values_[node_->outputs[output]] = std::move(value);
 }
 
 OnnxGraph::Vertex OnnxGraph::emit(Operator op, const std::vector<Vertex>& producers, const std::string& part) {
+  for (const Tensor& output : op.outputs) check_shape(output.shape, false);
+  for (const Weight& weight : op.weights) check_shape({weight.elements}, false);
   return builder_.emit(unique(node_name_ + part), std::move(op), producers);
 }
 
@@ -162,11 +181,14 @@ OnnxShape OnnxGraph::layout_like(const OnnxValue& value, const OnnxShape& shape)
   return image ? image_layout(shape) : shape;
 }
 
-// A parameter is stored once: further readers are tied to the first.
+// A parameter is stored once and whole, whatever part or repetition of it is read: further readers are tied to the
+// first.
 Weight OnnxGraph::weight(const OnnxValue& value, bool trainable) {
   const std::string fallback = builder_.full_name(node_name_ + "/constant");
   const std::string name = value.parameter.empty() ? fallback : value.parameter;
-  Weight weight{name, value.elements(), request_.precision, trainable && !value.parameter.empty(), ""};
+  const auto whole = model_.parameters.find(value.parameter);
+  const std::int64_t elements = whole == model_.parameters.end() ? value.elements() : whole->second.elements();
+  Weight weight{name, elements, request_.precision, trainable && !value.parameter.empty(), ""};
   for (int copy = 2; !weights_.insert(weight.name).second; ++copy) {
     weight.name = name + "@" + std::to_string(copy);
     if (!value.parameter.empty()) weight.tied_to = name;
@@ -209,7 +231,7 @@ std::optional<OnnxShape> broadcast(const OnnxShape& left, const OnnxShape& right
 std::size_t onnx_axis(const OnnxGraph& graph, std::int64_t axis, std::size_t rank) {
   const auto extents = static_cast<std::int64_t>(rank);
   const std::int64_t counted = axis < 0 ? axis + extents : axis;
-  if (counted < 0 || counted >= std::max<std::int64_t>(extents, 1)) {
+  if (counted < 0 || counted >= extents) {
     graph.fail("has axis " + std::to_string(axis) + " on a tensor of " + std::to_string(rank) + " dimensions",
                "export the model again");
   }

@@ -24,6 +24,7 @@ struct OnnxValue {
   std::string parameter{};                              // the parameter that holds the data, as it is or rearranged
   std::optional<std::vector<std::int64_t>> integers{};  // known contents
   std::optional<double> number{};
+  std::vector<double> numbers{};  // of a few, where known
 
   [[nodiscard]] std::int64_t elements() const;
   [[nodiscard]] std::int64_t rank() const { return static_cast<std::int64_t>(shape.size()); }
@@ -59,6 +60,7 @@ class OnnxGraph {
   // The vertex of an activation, or of a host input, which is added when it is first read.
   [[nodiscard]] Vertex activation(std::size_t i);
 
+  // Fails for shapes that no tensor has.
   void define(OnnxValue value, std::size_t output = 0);
   // An operator named after the node (and `part` of it), whose result has the ONNX shape; the tensor may be laid out in
   // another way (NHWC).
@@ -78,6 +80,7 @@ class OnnxGraph {
  private:
   void add_inputs(const std::map<std::string, std::int64_t>& sizes);
   [[nodiscard]] OnnxShape shape_of(const OnnxInput& input, const std::map<std::string, std::int64_t>& sizes) const;
+  void check_shape(const OnnxShape& shape, bool may_be_empty) const;
   [[nodiscard]] std::string unique(const std::string& name);
 
   const OnnxModel& model_;
@@ -100,6 +103,8 @@ using OnnxHandlers = std::map<std::string, OnnxHandler>;
 [[nodiscard]] const OnnxHandlers& onnx_layers();       // matmul, convolution, embedding, norms, pooling
 [[nodiscard]] const OnnxHandlers& onnx_elementwise();  // activations, arithmetic, reductions
 [[nodiscard]] const OnnxHandlers& onnx_shapes();       // constants, shapes, views, parts and joins
+[[nodiscard]] const OnnxHandlers& onnx_images();       // other sizes of images
+[[nodiscard]] const OnnxHandlers& onnx_einsum();
 
 // Shape of two values that are combined element by element, as numpy broadcasts. Empty: they do not go together.
 [[nodiscard]] std::optional<OnnxShape> broadcast(const OnnxShape& left, const OnnxShape& right);

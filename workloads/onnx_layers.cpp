@@ -32,6 +32,9 @@ OnnxShape matrix(const OnnxValue& value, bool left) {
 }
 
 void matmul(OnnxGraph& graph) {
+  if (graph.required(0).rank() == 0 || graph.required(1).rank() == 0) {
+    graph.fail("multiplies a single number", "export the model again");
+  }
   const OnnxShape left = matrix(graph.required(0), true), right = matrix(graph.required(1), false);
   const OnnxShape left_batch(left.begin(), left.end() - 2), right_batch(right.begin(), right.end() - 2);
   const auto batch = broadcast(left_batch, right_batch);
@@ -113,6 +116,9 @@ std::array<Window, 2> windows(OnnxGraph& graph, const OnnxShape& image, OnnxShap
     window.kernel = kernel[i];
     if (i < strides.size()) window.stride = strides[i];
     if (i < dilations.size()) window.dilation = dilations[i];
+    if (window.kernel < 1 || window.stride < 1 || window.dilation < 1) {
+      graph.fail("has a kernel, stride or dilation below 1", "export the model again");
+    }
     if (automatic.starts_with("SAME")) {
       const std::int64_t output = (window.input + window.stride - 1) / window.stride;
       window.before = std::max<std::int64_t>(0, (output - 1) * window.stride + window.reach() - window.input);
@@ -139,6 +145,7 @@ void convolve(OnnxGraph& graph, bool transposed) {
   const auto &high = window[0], &wide = window[1];
   ConvolutionShape shape;
   shape.groups = graph.node().integer("group", 1);
+  if (shape.groups < 1) graph.fail("has fewer than one group", "export the model again");
   shape.batch = image.shape[0];
   shape.in_channels = image.shape[1];
   shape.out_channels = transposed ? kernel.shape[1] * shape.groups : kernel.shape[0];
@@ -222,9 +229,14 @@ void norm(OnnxGraph& graph, OperatorKind kind, const NormShape& shape) {
   graph.define_activation(graph.emit(std::move(op), {x}), graph.required(0).shape);
 }
 
+void require_channels(OnnxGraph& graph) {
+  if (graph.required(0).rank() < 2) graph.fail("works on a tensor without channels", "use [N, C, …]");
+}
+
 void batch_norm(OnnxGraph& graph) {
+  require_channels(graph);
   const OnnxValue& x = graph.required(0);
-  const std::int64_t channels = x.shape.at(1);
+  const std::int64_t channels = x.shape[1];
   norm(graph, OperatorKind::BatchNorm, {channels, x.elements() / channels, 1});
 }
 
@@ -237,8 +249,10 @@ void layer_norm(OnnxGraph& graph) {
 
 // Statistics for each sample and group of channels; for instance norm a group is one channel.
 void group_norm(OnnxGraph& graph) {
+  require_channels(graph);
   const OnnxValue& x = graph.required(0);
-  const std::int64_t groups = x.shape.at(0) * graph.node().integer("num_groups", x.shape.at(1));
+  const std::int64_t groups = x.shape[0] * graph.node().integer("num_groups", x.shape[1]);
+  if (groups < 1 || x.elements() % groups != 0) graph.fail("has groups that do not divide", "export the model again");
   norm(graph, OperatorKind::GroupNorm, {groups, x.elements() / groups, 1});
 }
 

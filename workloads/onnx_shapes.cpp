@@ -11,12 +11,42 @@ namespace {
 using Vertex = OnnxGraph::Vertex;
 using Integers = std::vector<std::int64_t>;
 
+constexpr std::size_t kMostKnownElements = 65536;  // of constants that are made
+
 OnnxValue known(OnnxShape shape, std::optional<Integers> integers) {
   OnnxValue value;
   value.shape = std::move(shape);
   value.floating = !integers.has_value();
   value.integers = std::move(integers);
   return value;
+}
+
+// Known contents with the axes in another order, and of each only the given indices.
+Integers picked(const OnnxValue& x, const Integers& order, const std::vector<Integers>& indices) {
+  std::vector<std::size_t> places = {0};
+  for (const std::int64_t axis : order) {
+    const auto next = x.shape.begin() + axis + 1;
+    const std::int64_t step = std::accumulate(next, x.shape.end(), std::int64_t{1}, std::multiplies<>());
+    std::vector<std::size_t> finer;
+    for (const std::size_t place : places) {
+      for (const std::int64_t index : indices[static_cast<std::size_t>(axis)]) {
+        finer.push_back(place + static_cast<std::size_t>(index * step));
+      }
+    }
+    places = std::move(finer);
+  }
+  Integers result;
+  for (const std::size_t place : places) result.push_back(x.integers->at(place));
+  return result;
+}
+
+std::vector<Integers> all_indices(const OnnxShape& shape) {
+  std::vector<Integers> indices;
+  for (const std::int64_t extent : shape) {
+    indices.emplace_back(static_cast<std::size_t>(extent));
+    std::iota(indices.back().begin(), indices.back().end(), 0);
+  }
+  return indices;
 }
 
 // The same data under another shape: costs nothing.
@@ -58,7 +88,7 @@ void constant(OnnxGraph& graph) {
   for (const auto& [name, attribute] : graph.node().attributes) {
     if (attribute.tensor) {
       const OnnxTensor& tensor = *attribute.tensor;
-      return graph.define({tensor.shape, tensor.floating, {}, {}, tensor.integers, tensor.number});
+      return graph.define({tensor.shape, tensor.floating, {}, {}, tensor.integers, tensor.number, tensor.numbers});
     }
     if (name == "value_int") return graph.define(known({}, Integers{attribute.integer}));
     if (name == "value_float") return graph.define({{}, true, {}, {}, {}, attribute.number});
@@ -73,9 +103,10 @@ void constant_of_shape(OnnxGraph& graph) {
   const Integers shape = graph.integers(0, {});
   OnnxValue value;
   value.shape = shape;
+  graph.define(value);  // checks the shape
   const auto given = graph.node().attributes.find("value");
   if (given != graph.node().attributes.end() && given->second.tensor && given->second.tensor->integers &&
-      shape.size() <= 1) {
+      static_cast<std::size_t>(value.elements()) <= kMostKnownElements) {
     value.floating = false;
     value.integers = Integers(static_cast<std::size_t>(value.elements()), given->second.tensor->integers->front());
   }
@@ -95,10 +126,17 @@ void shape_of(OnnxGraph& graph) {
 void size_of(OnnxGraph& graph) { graph.define(known({}, Integers{graph.required(0).elements()})); }
 
 void range(OnnxGraph& graph) {
-  const std::int64_t start = graph.integers(0, {}).at(0), limit = graph.integers(1, {}).at(0),
-                     step = graph.integers(2, {}).at(0);
+  const auto scalar = [&](std::size_t i) {
+    const Integers values = graph.integers(i, {});
+    if (values.size() != 1) graph.fail("needs single numbers", "export the model again");
+    return values.front();
+  };
+  const std::int64_t start = scalar(0), limit = scalar(1), step = scalar(2);
   Integers values;
-  for (std::int64_t at = start; step != 0 && (step > 0 ? at < limit : at > limit); at += step) values.push_back(at);
+  for (std::int64_t at = start; step != 0 && (step > 0 ? at < limit : at > limit); at += step) {
+    if (values.size() >= kMostKnownElements) graph.fail("makes too long a list", "check the sizes of the inputs");
+    values.push_back(at);
+  }
   const auto count = static_cast<std::int64_t>(values.size());
   graph.define(known({count}, std::move(values)));
 }
@@ -111,6 +149,7 @@ void reshape(OnnxGraph& graph) {
   std::size_t open = shape.size();
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0 && i < x.shape.size() && graph.node().integer("allowzero", 0) == 0) shape[i] = x.shape[i];
+    if (shape[i] < -1) graph.fail("asks for a dimension of " + std::to_string(shape[i]), "export the model again");
     if (shape[i] < 0) open = i;
     given *= shape[i] < 0 ? 1 : shape[i];
   }
@@ -175,6 +214,8 @@ void transpose(OnnxGraph& graph) {
     last = static_cast<std::int64_t>(index);
   }
   if (!moves) return view(graph, std::move(shape));
+  const OnnxValue& x = graph.required(0);
+  if (x.integers) return graph.define(known(std::move(shape), picked(x, order, all_indices(x.shape))));
   rearrange(graph, OperatorKind::Transpose, std::move(shape));
 }
 
@@ -229,7 +270,7 @@ void slice(OnnxGraph& graph) {
     axes.push_back(i);
   }
   OnnxShape shape = x.shape;
-  Integers kept;
+  std::vector<Integers> kept = all_indices(x.integers ? x.shape : OnnxShape{});
   for (std::size_t i = 0; i < starts.size() && i < ends.size(); ++i) {
     const std::size_t axis = onnx_axis(graph, axes[i], shape.size());
     const std::int64_t extent = shape[axis], step = i < steps.size() ? steps[i] : 1;
@@ -238,11 +279,15 @@ void slice(OnnxGraph& graph) {
     const std::int64_t start = bound(starts[i]), end = bound(std::max(ends[i], -extent - 1));
     if (step == 0) graph.fail("has a step of 0", "export the model again");
     shape[axis] = std::max<std::int64_t>(0, (end - start + step + (step > 0 ? -1 : 1)) / step);
-    for (std::int64_t n = 0; x.integers && x.rank() == 1 && n < shape[axis]; ++n) {
-      kept.push_back(x.integers->at(static_cast<std::size_t>(start + n * step)));
-    }
+    if (!x.integers) continue;
+    kept[axis].clear();
+    for (std::int64_t n = 0; n < shape[axis]; ++n) kept[axis].push_back(start + n * step);
   }
-  if (x.integers && x.rank() == 1) return graph.define(known(shape, kept));
+  if (x.integers) {
+    Integers order(shape.size());
+    std::iota(order.begin(), order.end(), 0);
+    return graph.define(known(shape, picked(x, order, kept)));
+  }
   if (shape == x.shape) return identity(graph);
   rearrange(graph, OperatorKind::Slice, std::move(shape));
 }
@@ -300,6 +345,7 @@ void gather(OnnxGraph& graph) {
   }
   if (!graph.is_activation(1)) return rearrange(graph, OperatorKind::Slice, std::move(shape));
   const std::int64_t rows = data.shape[axis];
+  if (rows < 1) graph.fail("looks rows up in an empty table", "export the model again");
   Operator op;
   op.shape = GatherShape{indices.elements(), rows, data.elements() / rows};
   std::vector<Vertex> producers;

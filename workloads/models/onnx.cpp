@@ -15,7 +15,9 @@ const OnnxHandlers& all_handlers() {
   static const OnnxHandlers handlers = [] {
     OnnxHandlers all = onnx_layers();
     all.insert(onnx_elementwise().begin(), onnx_elementwise().end());
-    all.insert(onnx_shapes().begin(), onnx_shapes().end());
+    for (const OnnxHandlers* more : {&onnx_shapes(), &onnx_images(), &onnx_einsum()}) {
+      all.insert(more->begin(), more->end());
+    }
     return all;
   }();
   return handlers;

@@ -61,6 +61,14 @@ class OnnxWriter {
     tensor->set_raw_data(std::string(reinterpret_cast<const char*>(&value), sizeof value));
     return *this;
   }
+  OnnxWriter& numbers(const std::string& name, const std::vector<float>& values) {
+    onnx::TensorProto* tensor = graph().add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(onnx::TensorProto::FLOAT);
+    tensor->add_dims(static_cast<std::int64_t>(values.size()));
+    for (const float value : values) tensor->add_float_data(value);
+    return *this;
+  }
   // The node is called as its first output; attributes follow with with().
   OnnxWriter& node(const std::string& operation, const std::vector<std::string>& inputs,
                    const std::vector<std::string>& outputs) {
