@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "simulator/core/error.hpp"
+#include "simulator/core/option.hpp"
 #include "workloads/operator.hpp"
 #include "workloads/workload.hpp"
 
@@ -15,6 +16,9 @@ std::int64_t positive(const Value& value) {
   const std::int64_t number = value.integer();
   if (number <= 0) {
     throw UserError(value.where(), "must be at least 1, found " + std::to_string(number), "give a positive integer");
+  }
+  if (static_cast<double>(number) > kLargestSize) {
+    throw UserError(value.where(), "must be at most 10^7, found " + std::to_string(number), "check the unit");
   }
   return number;
 }

@@ -1,7 +1,9 @@
 // Building, ordering and checking the operator graph.
 #include "workloads/workload_graph.hpp"
 
+#include <algorithm>
 #include <boost/graph/strong_components.hpp>
+#include <cmath>
 #include <functional>
 #include <queue>
 #include <set>
@@ -52,11 +54,33 @@ void check_blocks(const WorkloadGraph& workload, const std::string& where) {
   }
 }
 
+constexpr std::size_t kMostOperators = 200000;  // some 10,000 layers
+constexpr double kMostElements = 1e15;          // far beyond any memory, far below where integers overflow
+
+void check_size(const Operator& op, const std::string& where) {
+  double most = 0;
+  for (const Tensor& output : op.outputs) {
+    double elements = 1;
+    for (const std::int64_t extent : output.shape) elements *= std::fabs(static_cast<double>(extent));
+    most = std::max(most, elements);
+  }
+  bool overflows = false;
+  for (const Weight& weight : op.weights) {
+    overflows = overflows || weight.elements < 0;
+    most = std::max(most, static_cast<double>(weight.elements));
+  }
+  if (overflows || most > kMostElements) {
+    throw UserError(where, "operator \"" + op.name + "\" has a tensor of more than 10^15 elements",
+                    "check the sizes of the model and the micro-batch");
+  }
+}
+
 void check_operators(const WorkloadGraph& workload, const std::string& where) {
   std::set<std::string> names;
   std::set<std::string> weights;
   for (Vertex vertex = 0; vertex < boost::num_vertices(workload.graph); ++vertex) {
     const Operator& op = workload.graph[vertex];
+    check_size(op, where);
     if (!names.insert(op.name).second) {
       throw UserError(where, "two operators have the name \"" + op.name + "\"", "give each operator a name of its own");
     }
@@ -105,6 +129,10 @@ void check_edges(const WorkloadGraph& workload, const std::string& where) {
 }  // namespace
 
 Vertex WorkloadGraph::add(Operator op, const std::vector<Vertex>& producers) {
+  if (boost::num_vertices(graph) >= kMostOperators) {
+    throw UserError("workload " + model, "the model has more than " + std::to_string(kMostOperators) + " operators",
+                    "check its number of layers");
+  }
   const bool fill_inputs = op.inputs.empty();
   const Vertex vertex = boost::add_vertex(std::move(op), graph);
   for (const Vertex producer : producers) {

@@ -38,6 +38,13 @@ Entries chips() {
   return entries;
 }
 
+void require_chip(const std::string& name, const std::string& where) {
+  std::vector<std::string> known;
+  for (const auto& entry : chips()) known.push_back(entry.first);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  throw UserError(where, "unknown chip \"" + name + "\"", "known: " + joined(known));
+}
+
 Entries entries_of(const std::string& kind) {
   Entries entries;
   if (kind == "chips") return chips();
@@ -101,6 +108,7 @@ void describe_thing(const std::string& kind, const std::string& name) {
     const Workload& workload = find_workload(name, where);
     std::cout << workload.name() << ": " << workload.description() << "\n" << describe_options(workload.options());
   } else if (kind == "chip") {
+    require_chip(name, where);
     std::cout << describe_parameters(ParameterSet(DataFolder().load("chips/" + name)));
   } else {
     describe_pod(name);

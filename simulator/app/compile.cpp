@@ -10,6 +10,7 @@
 #include "simulator/app/option_uses.hpp"
 #include "simulator/app/startup.hpp"
 #include "simulator/core/error.hpp"
+#include "simulator/core/format.hpp"
 #include "simulator/program/analysis.hpp"
 #include "workloads/workload_graph.hpp"
 
@@ -220,11 +221,25 @@ void place_as_emitted(StagedModel& model, const Program& program) {
   for (Stage& stage : model.stages) stage.ipu = program.ipu_of_stage[static_cast<std::size_t>(stage.index)];
 }
 
+constexpr double kMostIterations = 1e7;  // a mark for each one is kept: half a gigabyte
+
+void require_few_calls(const Scenario& scenario, double calls) {
+  const auto iterations = static_cast<double>(scenario.execution.device_iterations);
+  if (calls * iterations <= kMostIterations) return;
+  throw UserError(
+      scenario.file,
+      format_exact(calls) + " host calls of " + format_exact(iterations) + " device iterations are too many",
+      "simulate at most 10^7 of them; the steady state is reached after a few");
+}
+
 // An incomplete last host call of an epoch is dropped, as PopTorch's DataLoader does by default (drop_last): the tests
 // of its pipelining tutorial are 12 calls of 800 for 10,000 samples.
 Execution execution_of(const Scenario& scenario, const StagedModel& model) {
   Execution execution = scenario.execution;
-  if (scenario.dataset_samples == 0) return execution;
+  if (scenario.dataset_samples == 0) {
+    require_few_calls(scenario, static_cast<double>(execution.runs));
+    return execution;
+  }
   const std::int64_t call =
       execution.replicas * execution.micro_batches * execution.device_iterations * model.samples_per_micro_batch;
   if (call > scenario.dataset_samples) {
@@ -233,6 +248,8 @@ Execution execution_of(const Scenario& scenario, const StagedModel& model) {
                         " does not fill one host call of " + std::to_string(call),
                     "fewer replicas, accumulation steps or device iterations, or a larger dataset_samples");
   }
+  require_few_calls(scenario,
+                    static_cast<double>(scenario.dataset_samples / call) * static_cast<double>(scenario.epochs));
   execution.runs = scenario.dataset_samples / call * scenario.epochs;
   return execution;
 }

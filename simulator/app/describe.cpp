@@ -30,11 +30,11 @@ std::string type_text(const Option& option) {
 }
 
 std::string limits_text(const Option& option) {
-  if (std::isfinite(option.minimum) && std::isfinite(option.maximum)) {
-    return fmt::format(" {:g} … {:g}", option.minimum, option.maximum);
+  if (std::isfinite(option.minimum) && std::isfinite(option.highest())) {
+    return fmt::format(" {:g} … {:g}", option.minimum, option.highest());
   }
   if (std::isfinite(option.minimum)) return fmt::format(" from {:g}", option.minimum);
-  if (std::isfinite(option.maximum)) return fmt::format(" up to {:g}", option.maximum);
+  if (std::isfinite(option.highest())) return fmt::format(" up to {:g}", option.highest());
   return "";
 }
 
@@ -64,7 +64,7 @@ Value option_schema(const Option& option) {
   Value value{Value::Object{}};
   if (option.type != OptionType::Any) value.set("type", std::string(schema_type(option.type)));
   if (std::isfinite(option.minimum)) value.set("minimum", option.minimum);
-  if (std::isfinite(option.maximum)) value.set("maximum", option.maximum);
+  if (std::isfinite(option.highest())) value.set("maximum", option.highest());
   if (option.type == OptionType::Choice) {
     Value::Array choices;
     for (const std::string& choice : option.choices) choices.emplace_back(choice);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <new>
 
 #include "schedules/registry.hpp"
 #include "simulator/app/commands.hpp"
@@ -82,6 +83,8 @@ int main(int argc, char** argv) {
     return code;
   } catch (const podsim::UserError& error) {
     return fail(error.what(), 1);
+  } catch (const std::bad_alloc&) {
+    return fail("this machine has too little memory for it (fewer runs, device iterations, replicas or operators)", 1);
   } catch (const podsim::InternalError& error) {
     return fail(std::string("internal error: ") + error.what() + "\nThis is a bug of podsim; please report it.", 2);
   } catch (const std::exception& error) {

@@ -168,6 +168,7 @@ void run_sweep(const Sweep& sweep, const SweepSettings& settings, const LoadedDa
   const bool to_stdout = output == "-";
   std::unique_ptr<TemporaryFolder> temporary;
   if (to_stdout) temporary = std::make_unique<TemporaryFolder>();
+  static_cast<void>(SweepCache(settings.cache, {}));  // refuses a bad folder before the journal is there
   SweepJournal journal(to_stdout ? temporary->path() : output + ".partial", sweep.header, settings.ranks,
                        settings.resume);
   const std::vector<bool> runnable = sweep.header.runnable();

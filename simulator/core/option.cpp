@@ -44,14 +44,14 @@ std::string suggestion(std::string_view name, const std::vector<std::string>& kn
 
 void check_range(const Value& value, const Option& option) {
   const double number = value.number();
-  if (std::isfinite(number) && number >= option.minimum && number <= option.maximum) return;
+  if (std::isfinite(number) && number >= option.minimum && number <= option.highest()) return;
   std::string limits;
-  if (std::isfinite(option.minimum) && std::isfinite(option.maximum)) {
-    limits = "must be between " + format_exact(option.minimum) + " and " + format_exact(option.maximum);
+  if (std::isfinite(option.minimum) && std::isfinite(option.highest())) {
+    limits = "must be between " + format_exact(option.minimum) + " and " + format_exact(option.highest());
   } else if (std::isfinite(option.minimum)) {
     limits = "must be at least " + format_exact(option.minimum);
-  } else if (std::isfinite(option.maximum)) {
-    limits = "must be at most " + format_exact(option.maximum);
+  } else if (std::isfinite(option.highest())) {
+    limits = "must be at most " + format_exact(option.highest());
   } else {
     limits = "must be finite";
   }
@@ -134,6 +134,11 @@ Value default_of(const Option& option, const std::string& where) {
 }
 
 }  // namespace
+
+double Option::highest() const {
+  const bool integers = type == OptionType::Integer || type == OptionType::Integers;
+  return integers && std::isinf(maximum) ? kLargestSize : maximum;
+}
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& known) {
   const std::string wanted = lower(name);

@@ -29,6 +29,9 @@ enum class OptionType : std::uint8_t {
   Any,       // anything that its owner reads further (object or file name, …)
 };
 
+// Of integers without a limit of their own: sizes of models, whose products must not overflow.
+constexpr double kLargestSize = 1e7;
+
 struct Option {
   std::string name{};
   OptionType type = OptionType::Text;
@@ -38,6 +41,8 @@ struct Option {
   double maximum = std::numeric_limits<double>::infinity();   // inclusive
   std::vector<std::string> choices{};
   bool required = false;
+
+  [[nodiscard]] double highest() const;  // maximum, or kLargestSize for integers without one
 };
 
 // The values of declared options, checked. Reading a name that was not declared is an InternalError.

@@ -22,6 +22,7 @@ std::size_t stage_count(const WorkloadRequest& request) {
   std::size_t count = options.has("stages") ? static_cast<std::size_t>(options.integer("stages")) : 0;
   std::string from = "stages";
   const auto agree = [&](const std::string& name, std::size_t length, bool one_for_all) {
+    if (length == 0) throw UserError(options.where(name), "the list is empty", "give one entry for each stage");
     if (one_for_all && length == 1) return;
     if (count != 0 && count != length) {
       throw UserError(options.where(name),

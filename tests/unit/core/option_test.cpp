@@ -83,7 +83,17 @@ TEST(Options, RefuseNumbersOutOfRange) {
             "s.json:/w/micro_batch_size: must be between 1 and 64, found 5e+09");
   EXPECT_EQ(refusal("share", -0.5), "s.json:/w/share: must be at least 0, found -0.5");
   EXPECT_EQ(refusal("share", INFINITY), "s.json:/w/share: must be at least 0, found inf");
-  EXPECT_EQ(refusal("layers", Value::Array{Value(0), Value(-2)}), "s.json:/w/layers/1: must be at least -1, found -2");
+  EXPECT_EQ(refusal("layers", Value::Array{Value(0), Value(-2)}),
+            "s.json:/w/layers/1: must be between -1 and 1e+07, found -2");
+}
+
+// Their products must not overflow.
+TEST(Options, IntegersWithoutALimitHaveOne) {
+  Value value = Value::Object{};
+  value.set("hidden", static_cast<std::int64_t>(1e18)).locate("s.json:/w");
+  const std::vector<Option> sizes = {{.name = "hidden", .type = OptionType::Integer, .minimum = 1}};
+  EXPECT_EQ(message_of([&] { (void)read_options(value, sizes); }),
+            "s.json:/w/hidden: must be between 1 and 1e+07, found 1e+18");
 }
 
 TEST(Options, RefuseUnknownChoicesWithAllKnownOnes) {

@@ -258,6 +258,24 @@ TEST(Optimizers, HaveTheStatesOfTheirUpdateRules) {
               HasSubstr("s.json:/workload/optimizer|unknown optimizer \"adm\"|did you mean \"adam\"?"));
 }
 
+TEST(StageTimes, EmptyListsAreRefused) {
+  EXPECT_THAT(message_of([] {
+                static_cast<void>(build("stage_times", {.options = R"({"forward_seconds": 1, "weight_bytes": []})"}));
+              }),
+              HasSubstr("weight_bytes|the list is empty"));
+}
+
+TEST(WorkloadGraph, AbsurdSizesAreRefused) {
+  EXPECT_THAT(message_of([] {
+                static_cast<void>(build("conformer", {.options = R"({"hidden": 10000000, "frames": 10000000})"}));
+              }),
+              HasSubstr("has a tensor of more than 10^15 elements"));
+  EXPECT_THAT(message_of([] { static_cast<void>(build("schnet", {.options = R"({"interactions": 10000000})"})); }),
+              HasSubstr("the model has more than 200000 operators"));
+  EXPECT_THAT(message_of([] { static_cast<void>(build("resnet50", {.config = R"({"embedding_size": 1000000000})"})); }),
+              HasSubstr("must be at most 10^7"));
+}
+
 TEST(StageTimes, CountsStagesByListsOrTheSplit) {
   EXPECT_EQ(build("stage_times", {.options = R"({"forward_seconds": [1, 2, 3]})"})->blocks.size(), 3U);
   EXPECT_EQ(build("stage_times", {.options = R"({"forward_seconds": 1, "stages": 5})"})->blocks.size(), 5U);
