@@ -68,8 +68,10 @@ class PassPlacer {
     if (!forward_in_slot()) load(Variable::Activations, false);
     if (pass != Pass::BackwardInput) load(Variable::Accumulators, false);
     if (!execution_.recompute || pass == Pass::BackwardWeights) return;
+    // Neither PopART (Pipeline::setFinalFwdStageRecomputation) nor TensorFlow (pipeline_recomputation.cc) recomputes
+    // what is behind the last checkpoint of the last stage.
     const bool last = pass_->stage == program_.stages - 1;
-    run(last && forward_in_slot() ? Pass::RecomputePartial : Pass::Recompute);
+    run(last ? Pass::RecomputePartial : Pass::Recompute);
   }
 
   void after() {
