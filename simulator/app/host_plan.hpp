@@ -12,8 +12,8 @@ namespace podsim {
 
 [[nodiscard]] HostPlan host_plan(const Scenario& scenario, const Compilation& compilation, const DataFolder& data);
 
-// Parameters of software/frameworks that decide what a host call of the scenario costs; none where the scenario says it
-// itself, or has given stage times and names no framework.
+// Parameters of software/frameworks that decide what a host call of the scenario and the start of an epoch cost; none
+// where the scenario says it itself, or has given stage times and names no framework.
 [[nodiscard]] std::vector<std::string> call_parameters(const Scenario& scenario);
 
 // Part of a host call that handles its inputs one after the other, before the IPUs start: a cost for each sample of

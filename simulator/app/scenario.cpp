@@ -362,9 +362,9 @@ Scenario read_scenario(Value source, const fs::path& folder) {
   read_partition(scenario, null_or(top, "partition"), ipu_config);
   scenario.workload_request.pipeline_ipus = pipeline_ipus(scenario.partition);
   const Options execution = read_execution(scenario, null_or(top, "execution"));
+  read_runs(scenario, top);
   read_host(scenario, null_or(top, "host"));
   read_host_transfers(scenario, execution);
-  read_runs(scenario, top);
   scenario.allow_out_of_memory = top.boolean("allow_out_of_memory");
   read_second_graph(scenario, folder);
   return scenario;

@@ -32,9 +32,16 @@ constexpr const char* kRealDataKeys[] = {"prefetch_depth",
                                          "preprocess_operations_per_element",
                                          "asynchronous"};
 
-void refuse_without_data(const Value& value) {
+// Where the loader works though its batches are not used, its own options are not without effect.
+bool of_loader(std::string_view key) {
+  return key == "workers" || key == "cores_per_host" || key == "numa_aware" || key == "preprocess_seconds_per_sample" ||
+         key == "preprocess_distribution" || key == "preprocess_deviation_seconds";
+}
+
+void refuse_without_data(const Value& value, bool loader) {
   if (!value.is_object()) return;
   for (const char* key : kRealDataKeys) {
+    if (loader && of_loader(key)) continue;
     if (const Value* given = value.find(key); given != nullptr) {
       throw UserError(given->where(), std::string(key) + " has no effect on synthetic data",
                       "set \"data\": \"real\", or leave the key out");
@@ -60,6 +67,18 @@ void read_preprocessing_place(Scenario& scenario, const Options& options) {
   scenario.partition.preprocess_operations = options.has("preprocess_operations_per_element")
                                                  ? options.number("preprocess_operations_per_element")
                                                  : kNormalization;
+}
+
+void read_batches_ahead(const Scenario& scenario, const Options& options) {
+  if (scenario.host.batches_ahead > 0 && !scenario.host.asynchronous) {
+    throw UserError(options.where("batches_ahead"), "a loader that works between the calls prepares nothing ahead",
+                    "set asynchronous to true, or leave the key out");
+  }
+  const bool epochs = scenario.host.batches_ahead > 0 && scenario.dataset_samples > 0;
+  if (options.has("epoch_start_seconds") && !epochs) {
+    throw UserError(options.where("epoch_start_seconds"), "no epochs of a loader that prepares whole batches ahead",
+                    "set host.batches_ahead and dataset_samples, or leave the key out");
+  }
 }
 
 // Options of the workers mean nothing where they have nothing to do.
@@ -105,7 +124,8 @@ void read_host(Scenario& scenario, const Value& value) {
   scenario.framework = options.text("framework");
   scenario.framework_given = value.is_object() && value.contains("framework");
   host.synthetic = options.text("data") == "synthetic";
-  if (host.synthetic) refuse_without_data(value);
+  host.batches_ahead = static_cast<int>(options.integer("batches_ahead"));
+  if (host.synthetic) refuse_without_data(value, host.batches_ahead > 0);
   host.instances = static_cast<int>(options.integer("instances"));
   if (scenario.execution.replicas % host.instances != 0) {
     throw UserError(options.where("instances"),
@@ -129,6 +149,7 @@ void read_host(Scenario& scenario, const Value& value) {
                     "give both, or neither");
   }
   host.asynchronous = options.boolean("asynchronous");
+  read_batches_ahead(scenario, options);
   host.numa_aware = options.boolean("numa_aware");
   host.switch_every = options.integer("second_graph_every");
   read_preprocessing_place(scenario, options);

@@ -180,7 +180,15 @@ const std::vector<Option>& host_options() {
       number("preprocess_operations_per_element", {}, 1, 1e6,
              "Arithmetic on each element of a sample on the IPU; default 2: subtract the mean, divide by the "
              "deviation."),
-      boolean("asynchronous", true, "The data loader works while the IPUs run; false: between host calls.")};
+      boolean("asynchronous", true, "The data loader works while the IPUs run; false: between host calls."),
+      count(
+          "batches_ahead", 0, 0, 1024,
+          "As PopTorch's asynchronous DataLoader: a call begins when all its samples are prepared, and so many calls' "
+          "are prepared ahead (its buffer_size is 3); also with synthetic data, where the program takes batches from "
+          "its loader all the same; 0: samples go to the streams one by one."),
+      number("epoch_start_seconds", {}, 0, kLong,
+             "With batches_ahead and dataset_samples: start of the loader's processes in each epoch; default: the "
+             "framework's.")};
   return kOptions;
 }
 

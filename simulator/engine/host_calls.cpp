@@ -64,7 +64,7 @@ void HostCalls::serve(Instance& instance) {
     const double met = instance.latest;
     kernel_.sleep_until(instance.process, met, kHostCallStart);
     const bool closing = closes_ && instance.done + 1 == instance.total;
-    const double prepared = closing ? met : streams_.preparation_end(instance.first_replica, met);
+    const double prepared = closing ? met : streams_.preparation_end(instance.first_replica, instance.done, met);
     kernel_.sleep_until(instance.process, prepared, kHostPreparation);
     const HostPlan& plan = program_.host;
     double evaluated = prepared, left = prepared + (closing ? 0 : plan.call_overhead_seconds);

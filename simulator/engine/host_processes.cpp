@@ -10,7 +10,7 @@ namespace podsim::engine {
 void HostStreams::add_loaders() {
   const HostPlan& plan = program_.host;
   loader_of_replica_.resize(static_cast<std::size_t>(program_.replicas), nullptr);
-  if (!(plan.preprocess_seconds_per_sample > 0)) return;
+  if (!(plan.preprocess_seconds_per_sample > 0) && plan.batches_ahead == 0) return;
   const int hosts = topology_.host_count();
   int last = -1;
   for (int replica = 0; replica < program_.replicas; ++replica) {
@@ -49,8 +49,8 @@ void HostStreams::spawn() {
     kernel_.spawn(channel.mover, host, "io_tiles/" + name,
                   [this, &channel, input] { input ? move_inputs(channel) : move_outputs(channel); });
   }
-  const bool ahead = program_.host.asynchronous || calls_ == 0;
-  for (std::size_t i = 0; ahead && i < loaders_.size(); ++i) {
+  const bool by_sample = !program_.host.prepares_by_call() || calls_ == 0;
+  for (std::size_t i = 0; by_sample && i < loaders_.size(); ++i) {
     const int host =
         loaders_[i]->feeds().front().inputs.empty() ? 0 : loaders_[i]->feeds().front().inputs.front()->host;
     kernel_.spawn(loaders_[i]->process(), topology_.host_vertex(host), "loader" + std::to_string(i),
@@ -123,16 +123,18 @@ void HostStreams::move_outputs(Channel& channel) {
 
 std::int64_t HostStreams::micro_batches_per_call(const Channel& channel) const { return channel.total / calls_; }
 
-double HostStreams::preparation_end(int replica, double start) {
-  if (!active() || program_.host.asynchronous || calls_ == 0) return start;
+double HostStreams::preparation_end(int replica, std::int64_t call, double start) {
+  if (loader_of_replica_.empty() || !program_.host.prepares_by_call() || calls_ == 0) return start;
   Loader* loader = loader_of_replica_[static_cast<std::size_t>(replica)];
   if (loader == nullptr) return start;
   std::int64_t micro_batches = 0;
   for (const Channel* channel : by_replica_[static_cast<std::size_t>(replica)]) {
-    if (channel != nullptr && channel->stream->input)
+    if (channel != nullptr && channel->stream->input) {
       micro_batches = std::max(micro_batches, micro_batches_per_call(*channel));
+    }
   }
-  return loader->preparation_end(start, micro_batches);
+  if (!active()) micro_batches = program_.execution.micro_batches * program_.execution.device_iterations;  // synthetic
+  return loader->preparation_end(start, call, micro_batches);
 }
 
 void HostStreams::release_run(int first_replica, int replicas) {

@@ -18,7 +18,10 @@ HostStreams::HostStreams(const Topology& topology, const Program& program, const
       calls_(executions(codes.front(), OpKind::HostCall)),
       by_replica_(static_cast<std::size_t>(program.replicas)),
       by_ipu_(static_cast<std::size_t>(program.replicas * program.ipus_per_replica)) {
-  if (program.host.synthetic) return;
+  if (program.host.synthetic) {
+    if (program.host.batches_ahead > 0) add_loaders();  // the program takes batches from its loader all the same
+    return;
+  }
   for (int replica = 0; replica < program.replicas; ++replica) {
     by_replica_[static_cast<std::size_t>(replica)].resize(program.streams.size(), nullptr);
     for (int index = 0; index < static_cast<int>(program.streams.size()); ++index) add_channel(replica, index, codes);
@@ -47,7 +50,7 @@ void HostStreams::add_channel(int replica, int index, const std::vector<Code>& c
   channel.to_move = overlapped_executions(code, kind, index);
   channel.depth = std::max(1, plan.prefetch_depth);
   channel.on_request = stream.input && plan.prefetch_depth <= 0;
-  channel.limited = stream.input && !plan.asynchronous && calls_ > 0;
+  channel.limited = stream.input && plan.prepares_by_call() && calls_ > 0;
   const int host = channel.host;
   if (topology_.memory_vertex_of(ipu) >= 0) {
     channel.host_side = stream.input ? &topology_.host_to_memory(host, ipu) : &topology_.memory_to_host(ipu, host);
@@ -181,7 +184,8 @@ void HostStreams::transfer(const Route* route, double bytes, Process& self, int 
 bool HostStreams::random() const {
   const HostPlan& plan = program_.host;
   const bool spread = plan.distribution == Distribution::Exponential || plan.preprocess_deviation_seconds > 0;
-  return active() && plan.preprocess_seconds_per_sample > 0 && plan.distribution != Distribution::Fixed && spread;
+  return !loaders_.empty() && plan.preprocess_seconds_per_sample > 0 && plan.distribution != Distribution::Fixed &&
+         spread;
 }
 
 }  // namespace podsim::engine

@@ -34,7 +34,7 @@ class HostStreams {
   void settle(Ipu& ipu);  // waits for what moves beside compute
 
   // Between host calls: when the data of a run of the instance that feeds `replica` is prepared, from `start` on …
-  [[nodiscard]] double preparation_end(int replica, double start);
+  [[nodiscard]] double preparation_end(int replica, std::int64_t call, double start);
   // … and may be fetched.
   void release_run(int first_replica, int replicas);
 

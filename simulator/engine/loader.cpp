@@ -74,6 +74,7 @@ void WorkerPool::assign(double start, double seconds, double& ready) {
 
 double WorkerPool::prepare(double start) {
   double ready = start;
+  if (!(plan_.preprocess_seconds_per_sample > 0)) return ready;
   const double samples = plan_.samples_per_micro_batch;
   const double whole = std::floor(samples);
   for (double sample = 0; sample < whole; ++sample) assign(start, draw_seconds(), ready);
@@ -89,11 +90,20 @@ void Loader::add_replica(std::vector<Channel*> inputs) {
   for (const Channel* channel : feed.inputs) feed.total = std::max(feed.total, channel->total);
 }
 
-double Loader::preparation_end(double start, std::int64_t micro_batches) {
-  double end = start;
+double Loader::preparation_end(double asked, std::int64_t call, std::int64_t micro_batches) {
+  const auto ahead = static_cast<std::size_t>(plan_.batches_ahead);
+  if (plan_.calls_per_epoch > 0 && call % plan_.calls_per_epoch == 0) {
+    epoch_start_ = asked + plan_.epoch_start_seconds;
+    taken_.clear();
+  }
+  const double start = ahead == 0 ? asked : taken_.size() < ahead ? epoch_start_ : taken_.front();
+  double end = std::max(asked, epoch_start_);
   for (std::int64_t i = 0; i < micro_batches * static_cast<std::int64_t>(feeds_.size()); ++i) {
     end = std::max(end, pool_.prepare(start));
   }
+  if (ahead == 0) return end;
+  if (taken_.size() == ahead) taken_.pop_front();
+  taken_.push_back(end);
   return end;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "simulator/core/random.hpp"
@@ -44,18 +45,20 @@ struct HostShare {
 class Loader {
  public:
   Loader(const HostPlan& plan, double slowdown, std::uint64_t seed, Kernel& kernel)
-      : pool_(plan, slowdown, seed), kernel_(kernel) {}
+      : plan_(plan), pool_(plan, slowdown, seed), kernel_(kernel) {}
 
   void add_replica(std::vector<Channel*> inputs);
   [[nodiscard]] Process& process() { return process_; }
   [[nodiscard]] const Process& process() const { return process_; }
-  // Where a run's data is prepared between calls: seconds for `micro_batches` of each replica, from time `start` on.
-  [[nodiscard]] double preparation_end(double start, std::int64_t micro_batches);
+  // Where a call's data is prepared as a whole, `micro_batches` for each replica: when it is, for a host that asks for
+  // it at time `asked`. It is begun then, or with batches_ahead as soon as the call so many before has taken its own.
+  [[nodiscard]] double preparation_end(double asked, std::int64_t call, std::int64_t micro_batches);
 
   void run();   // the process: prepares ahead as far as the buffers reach
   void room();  // a channel took a sample or asked for one
 
   [[nodiscard]] const WorkerPool& pool() const { return pool_; }
+  [[nodiscard]] const std::deque<double>& taken() const { return taken_; }
   struct Feed {
     std::vector<Channel*> inputs;
     std::int64_t prepared = 0, total = 0;  // micro-batches
@@ -67,8 +70,11 @@ class Loader {
   [[nodiscard]] static bool wants(const Feed& feed);
   Feed* choose();
 
+  const HostPlan& plan_;
   WorkerPool pool_;
   Kernel& kernel_;
+  double epoch_start_ = 0;
+  std::deque<double> taken_;  // when the last calls (at most batches_ahead) had their data
   Process process_;
   std::vector<Feed> feeds_;  // by replica
   std::size_t next_ = 0;     // replicas take turns

@@ -182,7 +182,10 @@ struct HostPlan {
   double preprocess_seconds_per_sample = 0;  // of a thread with its memory spread over all NUMA nodes of the host
   Distribution distribution = Distribution::Fixed;
   double preprocess_deviation_seconds = 0;
-  bool asynchronous = true;  // loader runs while the IPUs run; false: prepares a run's data between calls
+  bool asynchronous = true;          // loader runs while the IPUs run; false: prepares a run's data between calls
+  int batches_ahead = 0;             // > 0: the loader prepares a call's data as a whole, and of so many calls ahead
+  std::int64_t calls_per_epoch = 0;  // with batches_ahead, the loader starts again after so many calls; 0: never …
+  double epoch_start_seconds = 0;    // … and takes this long to do so
   double samples_per_micro_batch = 1;
   std::uint64_t seed = 0;
   bool numa_aware = false;  // the threads and memory of an instance stay on its share of the host's NUMA nodes
@@ -192,6 +195,9 @@ struct HostPlan {
   double switch_seconds = 0;        // to it …
   double switch_back_seconds = 0;   // … and back
   double second_graph_seconds = 0;  // what it runs in between
+
+  // A call begins when all its data is prepared.
+  [[nodiscard]] bool prepares_by_call() const { return !asynchronous || batches_ahead > 0; }
 };
 
 struct Program {

@@ -98,7 +98,9 @@ Summary summarize(const Trace& trace, const Program& program) {
   count_samples(summary, program);
   summary.makespan_seconds = trace.makespan_seconds;
   summary.weight_update_seconds = mean_update_seconds(trace.update_ends, program.execution.device_iterations);
-  summary.run_seconds = mean_distance(trace.run_ends);
+  const bool whole_epochs = program.host.calls_per_epoch > 0;  // their start is in the mean
+  summary.run_seconds = whole_epochs ? trace.makespan_seconds / static_cast<double>(program.execution.runs)
+                                     : mean_distance(trace.run_ends);
   if (summary.run_seconds > 0) {
     summary.throughput_samples_per_second = summary.samples_per_run / summary.run_seconds;
   }

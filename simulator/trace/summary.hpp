@@ -59,7 +59,8 @@ struct LinkSummary {
 struct Summary {
   std::string name, version;
   double weight_update_seconds = 0;  // mean in steady state: without the first update or iteration where there are more
-  double run_seconds = 0;            // one host call, mean; without the first where there are more
+  // One host call, mean: without the first where there are more, or of whole epochs where they have a start.
+  double run_seconds = 0;
   double makespan_seconds = 0;
   double throughput_samples_per_second = 0;  // samples_per_run / run_seconds
   double samples_per_run = 0;

@@ -88,6 +88,10 @@ TEST(Scenario, ASystemIsEitherAPodOrATopology) {
 
 TEST(Scenario, RealDataOptionsNeedRealData) {
   EXPECT_THAT(message_with("host.prefetch_depth", "3"), HasSubstr("prefetch_depth has no effect on synthetic data"));
+  EXPECT_THAT(message_with("host", R"({"batches_ahead": 3, "asynchronous": false, "data": "real"})"),
+              HasSubstr("prepares nothing ahead"));
+  EXPECT_THAT(message_with("host", R"({"batches_ahead": 3, "prefetch_depth": 3})"), HasSubstr("prefetch_depth"));
+  EXPECT_THAT(message_with("host.epoch_start_seconds", "0.1"), HasSubstr("no epochs of a loader"));
 }
 
 TEST(Scenario, SyntheticDataHasNoResults) {

@@ -166,6 +166,9 @@ void add_random_host(Setting& setting) {
   host.preprocess_seconds_per_sample = *some_seconds();
   host.samples_per_micro_batch = *rc::gen::element(1.0, 2.0, 2.5, 7.0);
   host.asynchronous = *rc::gen::arbitrary<bool>();
+  host.batches_ahead = host.asynchronous ? *rc::gen::element(0, 1, 3) : 0;
+  host.calls_per_epoch = host.batches_ahead > 0 ? *rc::gen::inRange(0, 4) : 0;
+  host.epoch_start_seconds = *some_seconds();
 }
 
 RC_GTEST_PROP(FastForwardProperty, EqualsStepByStepOnRandomPipelines, ()) {

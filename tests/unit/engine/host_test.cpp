@@ -141,6 +141,31 @@ TEST(Loader, BetweenCallsTheIpusWaitForTheDataOfTheWholeRun) {
   EXPECT_NEAR(fed.makespan / (2 * (prepare + 1e-3 + fed.fetch + kMicroBatches * (fed.copy + kSlot))), 1, 1e-9);
 }
 
+// Six calls of `call` seconds each, whose data takes `prepare` seconds; nothing is transferred.
+double calls_with_batches_ahead(int ahead, double prepare, std::int64_t epoch, double epoch_start) {
+  Program program = pipeline({.stages = 1, .micro_batches = kMicroBatches, .calls = 6});
+  program.host.batches_ahead = ahead;
+  program.host.calls_per_epoch = epoch;
+  program.host.epoch_start_seconds = epoch_start;
+  program.host.preprocess_seconds_per_sample = prepare / kMicroBatches;
+  return run_fed(program).makespan;
+}
+
+TEST(Loader, WholeBatchesAreReadyAheadOfTheirCalls) {
+  const double call = kMicroBatches * kSlot;
+  for (const int ahead : {1, 3}) {
+    EXPECT_NEAR(calls_with_batches_ahead(ahead, 0.4 * call, 0, 0), 0.4 * call + 6 * call, 1e-9);
+    EXPECT_NEAR(calls_with_batches_ahead(ahead, 2.5 * call, 0, 0), 6 * 2.5 * call + call, 1e-9);
+  }
+}
+
+TEST(Loader, EveryEpochStartsTheLoaderAgain) {
+  const double call = kMicroBatches * kSlot, start = 7 * call;
+  EXPECT_NEAR(calls_with_batches_ahead(3, 0, 3, start), 2 * (start + 3 * call), 1e-9);
+  EXPECT_NEAR(calls_with_batches_ahead(3, 0.4 * call, 3, start), 2 * (start + 0.4 * call + 3 * call), 1e-9);
+  EXPECT_NEAR(calls_with_batches_ahead(3, 2.5 * call, 3, start), 2 * (start + 3 * 2.5 * call + call), 1e-9);
+}
+
 TEST(Loader, RandomTimesAreSeeded) {
   const auto makespan = [](std::uint64_t seed) {
     Program program = fed(8, 2);
