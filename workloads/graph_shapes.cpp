@@ -34,6 +34,8 @@ const std::vector<GraphOperatorKind>& graph_operator_kinds() {
                                                       {Loss, ""},
                                                       {Gather, "gather"},
                                                       {Scatter, "gather"},
+                                                      {TopK, "top_k"},
+                                                      {CtcLoss, "ctc"},
                                                       {Profiled, "times"}};
   return keys;
 }
@@ -68,7 +70,8 @@ GraphOperatorKind graph_operator_kind(const Options& op) {
 }
 
 const std::vector<const char*>& graph_shape_keys() {
-  static const std::vector<const char*> keys = {"matmul", "convolution", "gather", "norm", "pool", "times"};
+  static const std::vector<const char*> keys = {"matmul", "convolution", "gather", "norm",
+                                                "pool",   "top_k",       "ctc",    "times"};
   return keys;
 }
 
@@ -78,6 +81,8 @@ OperatorShape GraphShapeReader::read(std::string_view shape_key, const Value& va
   if (shape_key == "gather") return read_gather(value);
   if (shape_key == "norm") return read_norm(value);
   if (shape_key == "pool") return read_pool(value);
+  if (shape_key == "top_k") return read_top_k(value);
+  if (shape_key == "ctc") return read_ctc(value);
   if (shape_key == "times") return read_times(value);
   throw InternalError("no shape has the key " + std::string(shape_key));
 }
@@ -184,6 +189,29 @@ PoolShape GraphShapeReader::read_pool(const Value& value) const {
                            graph_key("stride", OptionType::Any), graph_key("maximum", OptionType::Boolean, true)});
   return {extent(from.value("out_elements")), extent(from, "window", 1), extent(from, "stride", 1),
           from.boolean("maximum")};
+}
+
+TopKShape GraphShapeReader::read_top_k(const Value& value) const {
+  const Options from =
+      read_options(value, {required_graph_key("rows", OptionType::Any), required_graph_key("elements", OptionType::Any),
+                           required_graph_key("k", OptionType::Any)});
+  const TopKShape shape{extent(from.value("rows")), extent(from.value("elements")), extent(from.value("k"))};
+  if (shape.k > shape.elements) {
+    throw UserError(from.where("k"),
+                    "keeps " + std::to_string(shape.k) + " of " + std::to_string(shape.elements) + " elements",
+                    "k is at most the elements of a row");
+  }
+  return shape;
+}
+
+CtcShape GraphShapeReader::read_ctc(const Value& value) const {
+  std::vector<Option> keys;
+  for (const char* name : {"batch", "time", "labels", "classes"}) {
+    keys.push_back(required_graph_key(name, OptionType::Any));
+  }
+  const Options from = read_options(value, keys);
+  return {extent(from.value("batch")), extent(from.value("time")), extent(from.value("labels")),
+          extent(from.value("classes"))};
 }
 
 ProfiledTimes GraphShapeReader::read_times(const Value& value) const {

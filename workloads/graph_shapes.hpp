@@ -15,8 +15,8 @@ namespace podsim {
 [[nodiscard]] Option graph_key(const char* name, OptionType type, Value default_value = {});
 [[nodiscard]] Option required_graph_key(const char* name, OptionType type);
 
-// Kind of an operator, and the key that holds its shape: "matmul", "convolution", "gather", "norm", "pool", "times",
-// or "" where its outputs say everything.
+// Kind of an operator, and the key that holds its shape: "matmul", "convolution", "gather", "norm", "pool", "top_k",
+// "ctc", "times", or "" where its outputs say everything.
 struct GraphOperatorKind {
   OperatorKind kind;
   std::string_view shape_key;
@@ -44,6 +44,8 @@ class GraphShapeReader {
   [[nodiscard]] GatherShape read_gather(const Value& value) const;
   [[nodiscard]] NormShape read_norm(const Value& value) const;
   [[nodiscard]] PoolShape read_pool(const Value& value) const;
+  [[nodiscard]] TopKShape read_top_k(const Value& value) const;
+  [[nodiscard]] CtcShape read_ctc(const Value& value) const;
   [[nodiscard]] ProfiledTimes read_times(const Value& value) const;
 
   std::int64_t micro_batch_size_;

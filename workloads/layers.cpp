@@ -242,6 +242,13 @@ LayerBuilder::Vertex LayerBuilder::elementwise(const std::string& name, const st
   return emit(name, std::move(op), operands);
 }
 
+LayerBuilder::Vertex LayerBuilder::functions(const std::string& name, const std::vector<Vertex>& operands,
+                                             std::vector<ElementFunction> functions) {
+  const Vertex vertex = elementwise(name, operands);
+  at(vertex).functions = std::move(functions);
+  return vertex;
+}
+
 LayerBuilder::Vertex LayerBuilder::pool(const std::string& name, Vertex x, const PoolLayer& layer) {
   const ImageShape from = image_shape(tensor(x));
   const std::int64_t height = output_extent(from.height, layer.kernel, layer.stride, layer.padding);

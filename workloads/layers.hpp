@@ -76,6 +76,9 @@ class LayerBuilder {
   // One output of the first operand's shape.
   Vertex elementwise(const std::string& name, const std::vector<Vertex>& operands, double operations_per_element = 1,
                      std::int64_t weight_elements = 0);
+  // The same as operators of the framework's graph, one after the other.
+  Vertex functions(const std::string& name, const std::vector<Vertex>& operands,
+                   std::vector<ElementFunction> functions);
   Vertex pool(const std::string& name, Vertex x, const PoolLayer& layer);
   Vertex global_pool(const std::string& name, Vertex x);  // mean over height and width
   // Data of x in another layout or a part of it: Transpose, Slice, Concat, Gather, …

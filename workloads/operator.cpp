@@ -52,6 +52,12 @@ struct ShapeWriter {
   void operator()(const NormShape& s) const {
     for (const std::int64_t number : {s.groups, s.elements, s.replica_span}) append(text, number);
   }
+  void operator()(const TopKShape& s) const {
+    for (const std::int64_t number : {s.rows, s.elements, s.k}) append(text, number);
+  }
+  void operator()(const CtcShape& s) const {
+    for (const std::int64_t number : {s.batch, s.time, s.labels, s.classes}) append(text, number);
+  }
   void operator()(const PoolShape& s) const {
     for (const std::int64_t number : {s.out_elements, s.window, s.stride}) append(text, number);
     append(text, std::int64_t{s.maximum});
@@ -74,14 +80,58 @@ double convolution_macs(const ConvolutionShape& s) {
 }  // namespace
 
 std::string_view name_of(OperatorKind kind) {
-  constexpr std::array<std::string_view, 24> kNames = {"input",      "matmul",     "convolution", "embedding_gather",
+  constexpr std::array<std::string_view, 26> kNames = {"input",      "matmul",     "convolution", "embedding_gather",
                                                        "layer_norm", "group_norm", "batch_norm",  "softmax",
                                                        "gelu",       "relu",       "swish",       "tanh",
                                                        "sigmoid",    "dropout",    "elementwise", "pooling",
                                                        "reduction",  "transpose",  "concat",      "slice",
-                                                       "loss",       "gather",     "scatter",     "profiled"};
+                                                       "loss",       "gather",     "scatter",     "top_k",
+                                                       "ctc_loss",   "profiled"};
   static_assert(static_cast<std::size_t>(OperatorKind::Profiled) + 1 == kNames.size());
   return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view name_of(ElementFunction function) {
+  constexpr std::array<std::string_view, 17> kNames = {
+      "absolute", "add",      "compare", "cosine", "divide", "exponent", "logical_or",  "log1p",   "logarithm",
+      "maximum",  "multiply", "negate",  "select", "signum", "square",   "square_root", "subtract"};
+  static_assert(static_cast<std::size_t>(ElementFunction::Subtract) + 1 == kNames.size());
+  return kNames[static_cast<std::size_t>(function)];
+}
+
+const std::vector<ElementFunction>& element_functions() {
+  static const std::vector<ElementFunction> all = [] {
+    std::vector<ElementFunction> functions;
+    for (int i = 0; i <= static_cast<int>(ElementFunction::Subtract); ++i) {
+      functions.push_back(static_cast<ElementFunction>(i));
+    }
+    return functions;
+  }();
+  return all;
+}
+
+std::vector<ElementFunction> gradient_functions(ElementFunction function) {
+  using enum ElementFunction;
+  switch (function) {
+    case Absolute: return {Signum, Multiply};
+    case Cosine: return {Cosine, Negate, Multiply};  // the sine costs what the cosine does
+    case Divide:
+    case Exponent:
+    case Multiply: return {Multiply};
+    case LogOnePlus: return {Add, Divide};
+    case Logarithm: return {Divide};
+    case Maximum: return {Compare, Multiply};
+    case Negate: return {Negate};
+    case Select: return {Select};
+    case Square: return {Multiply, Multiply};
+    case SquareRoot: return {Divide};
+    case Add:
+    case Subtract:
+    case Compare:
+    case LogicalOr:
+    case Signum: return {};
+  }
+  return {};
 }
 
 double Operator::forward_amp_flops() const {
@@ -129,6 +179,7 @@ std::string Operator::signature() const {
   }
   text += "operations:";
   append(text, operations_per_element);
+  for (const ElementFunction function : functions) text += std::string(name_of(function)) + ',';
   append(text, serial_splits);
   append(text, std::int64_t{differentiable});
   return text;

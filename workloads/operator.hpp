@@ -39,10 +39,38 @@ enum class OperatorKind : std::uint8_t {
   Loss,
   Gather,    // GatherShape; rows of an activation (graph nets)
   Scatter,   // GatherShape; add rows into an activation
+  TopK,      // TopKShape; the largest elements of each row and their indices, sorted
+  CtcLoss,   // CtcShape; connectionist temporal classification of log probabilities, with its gradient
   Profiled,  // a whole stage with given times (workload stage_times)
 };
 
 [[nodiscard]] std::string_view name_of(OperatorKind kind);
+
+// Arithmetic of elementwise operators that differs in cost.
+enum class ElementFunction : std::uint8_t {
+  Absolute,
+  Add,
+  Compare,
+  Cosine,
+  Divide,
+  Exponent,
+  LogicalOr,
+  LogOnePlus,
+  Logarithm,
+  Maximum,
+  Multiply,
+  Negate,
+  Select,
+  Signum,
+  Square,
+  SquareRoot,
+  Subtract,
+};
+
+[[nodiscard]] std::string_view name_of(ElementFunction function);
+[[nodiscard]] const std::vector<ElementFunction>& element_functions();  // all of them
+// What the chain rule multiplies a gradient with, in the order of computation; empty where it passes unchanged.
+[[nodiscard]] std::vector<ElementFunction> gradient_functions(ElementFunction function);
 
 struct Tensor {
   std::string name;
@@ -97,6 +125,20 @@ struct NormShape {
   std::int64_t replica_span = 1;  // batch norm statistics shared by this many replicas
 };
 
+struct TopKShape {
+  std::int64_t rows = 0;      // sorted one by one
+  std::int64_t elements = 0;  // candidates of a row
+  std::int64_t k = 0;         // kept of them
+};
+
+// Labels out of the log probabilities of `classes` at each time step.
+struct CtcShape {
+  std::int64_t batch = 0;
+  std::int64_t time = 0;
+  std::int64_t labels = 0;   // of the longest sequence, blanks not counted
+  std::int64_t classes = 0;  // the blank included
+};
+
 struct PoolShape {
   std::int64_t out_elements = 0;
   std::int64_t window = 1;  // elements read for each output
@@ -112,8 +154,8 @@ struct ProfiledTimes {
   double weight_update_seconds = 0;
 };
 
-using OperatorShape =
-    std::variant<std::monostate, MatMulShape, ConvolutionShape, GatherShape, NormShape, PoolShape, ProfiledTimes>;
+using OperatorShape = std::variant<std::monostate, MatMulShape, ConvolutionShape, GatherShape, NormShape, PoolShape,
+                                   TopKShape, CtcShape, ProfiledTimes>;
 
 enum class InputRole : std::uint8_t { None, Sample, Label };
 
@@ -141,10 +183,13 @@ struct Operator {
   int layer = -1;                          // of the block; blocks of one layer have the same one; -1: none
   InputRole input_role = InputRole::None;  // for kind Input
   double operations_per_element = 1;       // Elementwise, Reduction: arithmetic operations for each element
-  std::int64_t serial_splits = 1;          // run in this many serial steps (embedding or projection serialisation)
-  bool result = false;                     // its outputs go to the host, according to the output mode
-  bool checkpoint = false;                 // named recomputation checkpoint: output stashed
-  bool differentiable = true;              // false: no backward pass reaches it
+  // Elementwise, instead of operations_per_element: operators of the framework's graph, one after the other, each a
+  // vertex that reads and writes all elements.
+  std::vector<ElementFunction> functions{};
+  std::int64_t serial_splits = 1;  // run in this many serial steps (embedding or projection serialisation)
+  bool result = false;             // its outputs go to the host, according to the output mode
+  bool checkpoint = false;         // named recomputation checkpoint: output stashed
+  bool differentiable = true;      // false: no backward pass reaches it
   bool recomputable = true;
   std::string outline_key;    // operators with equal non-empty keys share code when outlined
   Split split = Split::None;  // where several IPUs share the work of a stage (WorkloadGraph::ipus_per_stage)

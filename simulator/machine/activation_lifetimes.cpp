@@ -22,7 +22,12 @@ bool backward_reads_inputs(const Operator& op) {
     case OperatorKind::Swish:
     case OperatorKind::Loss:
     case OperatorKind::Gather:
-    case OperatorKind::Scatter: return true;
+    case OperatorKind::Scatter:
+    case OperatorKind::CtcLoss: return true;  // its gradient is as large as its input, and takes its place
+    case OperatorKind::Elementwise:
+      return std::any_of(op.functions.begin(), op.functions.end(), [](ElementFunction function) {
+        return gradient_functions(function).size() > (function == ElementFunction::Negate ? 1 : 0);
+      });
     case OperatorKind::Pooling: {
       const auto* pool = std::get_if<PoolShape>(&op.shape);
       return pool != nullptr && pool->maximum;

@@ -111,6 +111,7 @@ void Lowering::State::append(const Operator& op, WorkKind work, SuperstepList& s
     case OperatorKind::EmbeddingGather:
     case OperatorKind::Gather:
     case OperatorKind::Scatter: lower_gather(op, work, steps); break;
+    case OperatorKind::CtcLoss: lower_ctc(op, work, steps); break;
     default: lower_vertices(op, work, steps); break;
   }
   if (work == WorkKind::BackwardWeights) append_weight_work(op, steps);

@@ -31,7 +31,31 @@ double foreign_operand_bytes(const Operator& op) {
   return bytes;
 }
 
+// One vertex for each function, and each an operator of the framework's graph.
+void lower_functions(const Operator& op, WorkKind work, SuperstepList& steps) {
+  const ElementType type = type_of(op);
+  std::vector<ElementFunction> functions;
+  if (work == WorkKind::Forward) {
+    functions = op.functions;
+    const double gathered = foreign_operand_bytes(op);
+    if (gathered > 0) steps.add_exchange("elementwise/operand", {}, gathered);
+  } else if (work == WorkKind::BackwardInput) {
+    for (auto function = op.functions.rbegin(); function != op.functions.rend(); ++function) {
+      const std::vector<ElementFunction> gradient = gradient_functions(*function);
+      functions.insert(functions.end(), gradient.begin(), gradient.end());
+    }
+  }
+  for (const ElementFunction function : functions) {
+    const TileVector cycles = steps.vector_loop(output_elements(op), type, steps.costs().loop_cycles(function, type));
+    steps.add("elementwise/" + std::string(name_of(function)), cycles, {}, {});
+  }
+  if (functions.size() > 1) {
+    steps.add_control(steps.costs().operator_cycles() * static_cast<double>(functions.size() - 1));
+  }
+}
+
 void lower_elementwise(const Operator& op, WorkKind work, SuperstepList& steps) {
+  if (!op.functions.empty()) return lower_functions(op, work, steps);
   const ElementType type = type_of(op);
   const double elements = output_elements(op);
   const double cycles = steps.costs().loop_cycles(VectorLoop::Binary, type) * op.operations_per_element;
@@ -116,6 +140,30 @@ void lower_reduction(const Operator& op, WorkKind work, SuperstepList& steps) {
   }
 }
 
+// popops::topK, a bitonic sort (lib/popops/BitonicTopK.cpp): sorted runs of k' elements (k rounded up to a power of
+// two), then rounds that keep the larger half of two runs and sort it again. Each step compares pairs at one distance,
+// for which keys and indices move to the tiles that compare them.
+void lower_top_k(const Operator& op, WorkKind work, SuperstepList& steps) {
+  const auto* shape = std::get_if<TopKShape>(&op.shape);
+  if (shape == nullptr || work != WorkKind::Forward) return;
+  constexpr double kPairBytes = 8;  // a key and its index
+  const auto levels = static_cast<int>(std::ceil(std::log2(static_cast<double>(std::max<std::int64_t>(shape->k, 2)))));
+  const double run = std::exp2(levels);
+  double live = static_cast<double>(shape->rows) * static_cast<double>(shape->elements);
+  const auto compare = [&](const char* name, int repeat) {
+    const TileVector cycles = steps.spread(live / 2, ElementType::Float32).mapped([&](double pairs) {
+      return steps.costs().compare_swap_cycles(pairs);
+    });
+    steps.add_exchange(name, cycles, live * kPairBytes, repeat);
+  };
+  compare("top_k/sort-runs", levels * (levels + 1) / 2);
+  for (double runs = std::ceil(static_cast<double>(shape->elements) / run); runs > 1; runs = std::ceil(runs / 2)) {
+    compare("top_k/merge", 1);
+    live = static_cast<double>(shape->rows) * run * std::ceil(runs / 2);
+    compare("top_k/sort-again", levels);
+  }
+}
+
 // Bytes that stay next to each other: whole rows where the last dimension is only cut or joined, pairs of elements
 // where it is transposed.
 std::int64_t contiguous_bytes(const Operator& op, ElementType type) {
@@ -180,6 +228,7 @@ void lower_vertices(const Operator& op, WorkKind work, SuperstepList& steps) {
     case OperatorKind::Elementwise: return lower_elementwise(op, work, steps);
     case OperatorKind::Pooling: return lower_pooling(op, work, steps);
     case OperatorKind::Reduction: return lower_reduction(op, work, steps);
+    case OperatorKind::TopK: return lower_top_k(op, work, steps);
     case OperatorKind::Transpose: return lower_rearrangement(op, work, false, steps);
     case OperatorKind::Concat:
     case OperatorKind::Slice: return lower_rearrangement(op, work, true, steps);

@@ -13,6 +13,9 @@ void lower_contraction(const Planner& planner, const PlannedContraction& planned
 // Elementwise operators, non-linearities, dropout, pooling, reduction, rearrangement, concatenation and loss.
 void lower_vertices(const Operator& op, WorkKind work, SuperstepList& steps);
 
+// Connectionist temporal classification: loss and gradient by popnn's alpha and beta recursions.
+void lower_ctc(const Operator& op, WorkKind work, SuperstepList& steps);
+
 // Layer, batch and group norm; softmax.
 void lower_norm(const Operator& op, WorkKind work, SuperstepList& steps);
 void lower_softmax(const Operator& op, WorkKind work, SuperstepList& steps);

@@ -40,6 +40,14 @@ constexpr double kSlicCall = 100;
 constexpr double kSliceCall = 30, kSliceHit = 19, kSliceMiss = 8, kSliceCyclesPerVector = 2;
 constexpr double kUpdateCall = 33, kUpdateHit = 12, kUpdateMiss = 5, kUpdateCyclesPerAtom = 3;
 
+// Elementwise functions (popopsCycleEstimators.hpp, unaryOpPerfInfo and binaryOpPerfInfo): load, store and branch of a
+// loop that is not unrolled.
+constexpr double kUnvectorizedLoop = 4;
+
+// CompareAndSwapAtDistanceKeyVal (popopsCycleEstimators.cpp), float keys with values: supervisor, each worker with one
+// entry of its worklist, each pair.
+constexpr double kCompareSwapCall = 19, kCompareSwapWorker = 23 + 4 + 11, kCompareSwapPair = 11;
+
 double ceil_divide(double value, double divisor) { return std::ceil(value / divisor); }
 
 }  // namespace
@@ -143,6 +151,38 @@ double TileCosts::loop_cycles(VectorLoop loop, ElementType type) const {
     case VectorLoop::SwishGradient: return single ? 15 : 9;
   }
   throw InternalError("loop_cycles: unknown loop");
+}
+
+double TileCosts::loop_cycles(ElementFunction function, ElementType type) const {
+  using enum ElementFunction;
+  const bool single = bytes_of(type) == 4;
+  const double elements = single ? 2 : 4;  // of a vector
+  switch (function) {
+    case Add:
+    case Subtract:
+    case Multiply: return loop_cycles(VectorLoop::Binary, type);
+    case Absolute: return elements * (1 + kUnvectorizedLoop);
+    case Compare: return single ? 7 : 9;
+    case Cosine: return elements * (single ? 2300 + kUnvectorizedLoop : 25);
+    case Divide: return single ? 10 : 21;
+    case Exponent: return single ? 6 : 4;
+    case LogicalOr: return 5 * elements / 4;
+    case LogOnePlus: return 18 + kUnvectorizedLoop;
+    case Logarithm: return single ? 12 : 4;
+    case Maximum: return single ? 3 : 4;
+    case Negate:
+    case Square: return 2;
+    case Select: return elements * (5 + kUnvectorizedLoop);
+    case Signum: return 5 + kUnvectorizedLoop;
+    case SquareRoot: return single ? 10 : 23;
+  }
+  throw InternalError("loop_cycles: unknown function");
+}
+
+double TileCosts::compare_swap_cycles(double pairs) const {
+  if (pairs <= 0) return 0;
+  const double worker = kCompareSwapWorker + ceil_divide(pairs, workers_) * kCompareSwapPair;
+  return kCompareSwapCall + workers_ * worker;
 }
 
 double TileCosts::reduce_cycles(double outputs, double partials, ElementType type) const {

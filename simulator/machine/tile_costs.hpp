@@ -6,6 +6,7 @@
 
 #include "simulator/core/element_type.hpp"
 #include "simulator/machine/chip.hpp"
+#include "workloads/operator.hpp"
 
 namespace podsim {
 
@@ -52,6 +53,9 @@ class TileCosts {
   // A vertex over `elements`, shared by the workers; `loops` vector loops in one call.
   [[nodiscard]] double vector_cycles(double elements, ElementType type, double cycles_per_vector) const;
   [[nodiscard]] double loop_cycles(VectorLoop loop, ElementType type) const;
+  [[nodiscard]] double loop_cycles(ElementFunction function, ElementType type) const;
+  // Pairs of keys and values compared, and exchanged where they are out of order.
+  [[nodiscard]] double compare_swap_cycles(double pairs) const;
   // Adds `partials` values for each of `outputs` results.
   [[nodiscard]] double reduce_cycles(double outputs, double partials, ElementType type) const;
 

@@ -1,5 +1,6 @@
-// Conformer (Gulati et al. 2020) with a transformer decoder and CTC, as the speech example for IPUs builds it: one
-// projection for keys and values, layer norms where the paper has batch norms, no shift of the position scores.
+// Conformer (Gulati et al. 2020) with a transformer decoder and CTC, operator by operator as the speech example for
+// IPUs builds it (graphcore/examples v2.6.0, speech/wenet_conformer/pytorch/src): one projection for keys and values,
+// layer norms where the paper has batch norms, no shift of the position scores, tensors spread anew between layers.
 #include "simulator/core/error.hpp"
 #include "workloads/tensor_parallel.hpp"
 #include "workloads/transformer.hpp"
@@ -10,8 +11,7 @@ namespace {
 
 using Vertex = WorkloadGraph::Vertex;
 
-// Two log-additions (max, difference, exp, log1p, add) for each state of alpha and of beta.
-constexpr double kCtcOperations = 10;
+using enum ElementFunction;
 
 struct Conformer {
   std::int64_t hidden, heads, inner, kernel, encoder_layers, decoder_layers, vocabulary;
@@ -20,20 +20,32 @@ struct Conformer {
   double dropout;
 };
 
-// y added to x with dropout; `scale` is 1/2 in the two feed-forward modules of a block.
-Vertex add_residual(LayerBuilder& builder, const std::string& name, Vertex y, Vertex x, double dropout,
-                    bool half = false) {
+// y added to x with dropout; an encoder's layer multiplies y by a coefficient before, 1/2 or 1.
+Vertex add_residual(LayerBuilder& builder, const std::string& name, Vertex y, Vertex x, double dropout, bool scaled) {
   y = builder.dropout(name + "_dropout", y, dropout);
-  return builder.elementwise(name, {y, x}, half ? 2 : 1);
+  return scaled ? builder.functions(name, {y, x}, {Multiply, Add}) : builder.functions(name, {y, x}, {Add});
+}
+
+// The custom operator RemapCE: a linear layout again, forward and backward.
+Vertex remap(LayerBuilder& builder, const std::string& name, Vertex x) {
+  if (!builder.request().training) return x;
+  return builder.rearrange(name, OperatorKind::Transpose, {x}, builder.tensor(x).shape);
+}
+
+// x * sigmoid(x), not fused.
+Vertex swish(LayerBuilder& builder, const std::string& name, Vertex x) {
+  const Vertex gate = builder.activation(name + "_sigmoid", x, OperatorKind::Sigmoid);
+  return builder.functions(name, {x, gate}, {Multiply});
 }
 
 Vertex named_feed_forward(LayerBuilder& builder, const std::string& name, Vertex x, const Conformer& net,
-                          OperatorKind activation) {
+                          bool encoder) {
   const std::int64_t width = builder.tensor(x).shape.back();
-  Vertex y = builder.layer_norm(name + "_norm", x);
-  y = builder.activation(name + "_activation", builder.dense(name + "_up", y, net.inner, Split::Columns), activation);
+  Vertex y = builder.dense(name + "_up", builder.layer_norm(name + "_norm", x), net.inner, Split::Columns);
+  y = encoder ? swish(builder, name + "_activation", y)
+              : builder.activation(name + "_activation", y, OperatorKind::Relu);
   y = builder.dense(name + "_down", builder.dropout(name + "_dropout", y, net.dropout), width, Split::Rows);
-  return add_residual(builder, name + "_residual", y, x, net.dropout, activation == OperatorKind::Swish);
+  return add_residual(builder, name + "_residual", y, x, net.dropout, encoder);
 }
 
 struct Projected {
@@ -68,6 +80,29 @@ Vertex position_scores(LayerBuilder& builder, Vertex query, const Conformer& net
                                 {groups, net.length, net.length});
 }
 
+struct Attention {
+  std::int64_t key_length;
+  Vertex mask;                      // 1 where there is something to attend to
+  std::optional<Vertex> positions;  // added to the scores
+};
+
+// scores * mask + (mask - 1) * 1000, softmax, * mask.
+Vertex masked_attention(LayerBuilder& builder, Vertex query, const Projected& p, const Attention& attention,
+                        const Conformer& net) {
+  const std::vector<std::int64_t> shape = builder.tensor(query).shape;  // [batch * heads, length, width]
+  const std::int64_t groups = shape[0], length = shape[1], width = shape[2];
+  Vertex x = builder.batched_matmul("scores", query, p.key, {groups, length, width, attention.key_length, false},
+                                    {groups, length, attention.key_length});
+  if (attention.positions) x = builder.functions("add_positions", {x, *attention.positions}, {Add});
+  const Vertex outside = builder.functions("outside", {attention.mask}, {Subtract, Multiply});
+  x = builder.functions("mask_scores", {x, attention.mask, outside}, {Divide, Multiply, Add});
+  x = builder.functions("mask_probabilities", {builder.softmax("softmax", x), attention.mask}, {Multiply});
+  x = builder.batched_matmul("context", x, p.value, {groups, length, attention.key_length, width, false},
+                             {groups, length, width});
+  x = builder.rearrange("merge_heads", OperatorKind::Transpose, {x}, {groups / net.heads, length, net.heads * width});
+  return builder.dense("output", x, net.hidden, Split::Rows);
+}
+
 Vertex convolution_module(LayerBuilder& builder, Vertex x, const Conformer& net) {
   const std::int64_t batch = builder.request().micro_batch_size;
   const std::vector<std::int64_t> sequence = {batch, net.length, net.hidden};
@@ -79,40 +114,45 @@ Vertex convolution_module(LayerBuilder& builder, Vertex x, const Conformer& net)
   depthwise.padding_width = (net.kernel - 1) / 2;
   depthwise.groups = net.hidden;
   y = builder.layer_norm("depthwise_norm", builder.convolution("depthwise", y, depthwise));
-  y = builder.activation("depthwise_activation", y, OperatorKind::Swish);
+  y = swish(builder, "depthwise_activation", y);
   y = builder.dense("pointwise_2", y, {net.hidden, false, "", 1, false});
   builder.at(y).outputs.front().shape = sequence;
-  return add_residual(builder, "convolution_residual", y, x, net.dropout);
+  return add_residual(builder, "convolution_residual", y, x, net.dropout, true);
 }
 
 Vertex add_encoder_layer(LayerBuilder& builder, int layer, Vertex x, Vertex mask, const Conformer& net) {
   builder.begin_block("encoder/" + std::to_string(layer), BlockRole::Layer, -1, "encoder");
-  x = named_feed_forward(builder, "ffn_1", x, net, OperatorKind::Swish);
+  x = named_feed_forward(builder, "ffn_1", remap(builder, "remap_in", x), net, true);
   const Vertex normed = builder.layer_norm("attention_norm", x);
   const Projected p = project(builder, "attention", normed, normed, net);
   const Vertex query = builder.elementwise("bias_u", {p.query}, 1, net.hidden);
   const Vertex positions = position_scores(builder, p.query, net);
-  const Vertex y = attend(builder, query, p.key, p.value, {net.heads, net.length, 0, mask, false}, positions);
-  x = add_residual(builder, "attention_residual", y, x, net.dropout);
+  const Vertex y = masked_attention(builder, query, p, {net.length, mask, positions}, net);
+  x = add_residual(builder, "attention_residual", y, x, net.dropout, true);
   x = convolution_module(builder, x, net);
-  x = named_feed_forward(builder, "ffn_2", x, net, OperatorKind::Swish);
-  return builder.layer_norm("norm", x);
+  x = named_feed_forward(builder, "ffn_2", x, net, true);
+  return remap(builder, "remap_out", builder.layer_norm("norm", x));
 }
 
+struct Masks {
+  Vertex memory, target;
+};
+
 // Two blocks, so that a layer's operators of self- and cross-attention have names of their own; one layer.
-Vertex add_decoder_layer(LayerBuilder& builder, int layer, Vertex x, Vertex memory, const Conformer& net) {
+Vertex add_decoder_layer(LayerBuilder& builder, int layer, Vertex x, Vertex memory, const Masks& masks,
+                         const Conformer& net) {
   const std::string name = "decoder/" + std::to_string(layer);
   builder.begin_block(name + "/self", BlockRole::Layer, static_cast<int>(net.encoder_layers) + layer, "decoder/self");
   Vertex normed = builder.layer_norm("norm", x);
   Projected p = project(builder, "attention", normed, normed, net);
-  Vertex y = attend(builder, p.query, p.key, p.value, {net.heads, net.target_length, 0, std::nullopt, true});
-  x = add_residual(builder, "residual", y, x, net.dropout);
+  Vertex y = masked_attention(builder, p.query, p, {net.target_length, masks.target, std::nullopt}, net);
+  x = remap(builder, "remap", add_residual(builder, "residual", y, x, net.dropout, false));
   builder.begin_block(name + "/cross", BlockRole::Layer, static_cast<int>(net.encoder_layers) + layer, "decoder/cross");
   normed = builder.layer_norm("norm", x);
   p = project(builder, "attention", normed, memory, net);
-  y = attend(builder, p.query, p.key, p.value, {net.heads, net.length, 0, std::nullopt, false});
-  x = add_residual(builder, "residual", y, x, net.dropout);
-  return named_feed_forward(builder, "ffn", x, net, OperatorKind::Relu);
+  y = masked_attention(builder, p.query, p, {net.length, masks.memory, std::nullopt}, net);
+  x = add_residual(builder, "residual", y, x, net.dropout, false);
+  return remap(builder, "remap", named_feed_forward(builder, "ffn", x, net, false));
 }
 
 // Two 3x3 convolutions with stride 2 over time and frequency, and a projection of each time step.
@@ -120,7 +160,7 @@ Vertex add_frontend(LayerBuilder& builder, Conformer& net) {
   builder.begin_block("frontend", BlockRole::Embedding);
   const std::int64_t batch = builder.request().micro_batch_size;
   Vertex x = builder.input("features", {batch, net.frames, net.mels, 1}, builder.request().precision);
-  x = builder.elementwise("normalize", {x}, 2);
+  x = builder.functions("normalize", {x}, {Subtract, Multiply});
   for (const char* name : {"subsample_1", "subsample_2"}) {
     ConvolutionLayer layer{net.hidden, 3, 3, 2};
     layer.bias = true;
@@ -129,20 +169,34 @@ Vertex add_frontend(LayerBuilder& builder, Conformer& net) {
   const std::vector<std::int64_t> shape = builder.tensor(x).shape;
   net.length = shape[1];
   x = builder.rearrange("to_sequence", OperatorKind::Transpose, {x}, {batch, shape[1], shape[2] * shape[3]});
-  x = builder.elementwise("scale", {builder.dense("project", x, net.hidden)});
+  x = builder.functions("scale", {builder.dense("project", x, net.hidden)}, {Multiply});
   return builder.dropout("dropout", x, net.dropout);
 }
 
-// CTC: forward and backward variables of 2 L + 1 states, one serial step for each time step.
 Vertex add_ctc(LayerBuilder& builder, Vertex memory, Vertex labels, const Conformer& net) {
   const std::int64_t batch = builder.request().micro_batch_size;
   builder.begin_block("ctc", BlockRole::Head);
-  const Vertex scores = builder.softmax("softmax", builder.dense("output", memory, net.vocabulary));
-  const Vertex states = builder.rearrange("states", OperatorKind::Elementwise, {scores, labels},
-                                          {batch, net.length, 2 * net.target_length + 1});
-  builder.at(states).operations_per_element = kCtcOperations;
-  builder.at(states).serial_splits = net.length;
-  return builder.loss("loss", {states});
+  Operator ctc;
+  ctc.kind = OperatorKind::CtcLoss;
+  ctc.shape = CtcShape{batch, net.length, net.target_length, net.vocabulary};
+  ctc.outputs = {{"", {batch}, builder.request().precision}};
+  const Vertex probabilities = builder.softmax("log_softmax", builder.dense("output", memory, net.vocabulary));
+  return builder.functions("mean", {builder.emit("loss", std::move(ctc), {probabilities, labels})}, {Divide});
+}
+
+// Kullback-Leibler divergence of smoothed one-hot labels y: the sum of y (log y - log softmax) over unmasked targets.
+Vertex add_label_smoothing_loss(LayerBuilder& builder, Vertex logits, Vertex labels, Vertex mask) {
+  const std::vector<std::int64_t> shape = builder.tensor(logits).shape;
+  Vertex truth = builder.rearrange("one_hot", OperatorKind::Elementwise, {labels}, shape);
+  builder.at(truth).outputs.front().type = builder.request().precision;
+  builder.at(truth).functions = {Compare, Multiply, Add};
+  truth = builder.functions("log_truth", {truth}, {Logarithm});
+  const Vertex x = builder.softmax("log_softmax", logits);
+  const Vertex terms = builder.functions("divergence", {x, truth, mask}, {Subtract, Multiply, Multiply});
+  Operator sum;
+  sum.kind = OperatorKind::Reduction;
+  sum.outputs = {{"", {1}, builder.request().precision}};
+  return builder.functions("mean", {builder.emit("sum", std::move(sum), {terms})}, {Divide});
 }
 
 Conformer read_conformer(const WorkloadRequest& request) {
@@ -198,15 +252,21 @@ std::unique_ptr<WorkloadGraph> ConformerWorkload::build(const WorkloadRequest& r
   builder.graph().sample_name = "utterances";
   const std::int64_t batch = request.micro_batch_size;
   Vertex x = add_frontend(builder, net);
-  const Vertex mask =
-      builder.elementwise("mask", {builder.input("mask_input", {batch, net.length}, ElementType::Int32)}, 2);
+  const Vertex mask = builder.functions("mask", {builder.input("mask_input", {batch, net.length}, ElementType::Int32)},
+                                        {Compare, Select});
   for (int layer = 0; layer < net.encoder_layers; ++layer) x = add_encoder_layer(builder, layer, x, mask, net);
   builder.begin_block("decoder_embedding", BlockRole::Layer, static_cast<int>(net.encoder_layers));
   const Vertex memory = builder.layer_norm("encoder_norm", x);
   const Vertex ids = builder.input("target_in", {batch, net.target_length}, ElementType::Int32);
   Vertex y = builder.embedding("embedding", ids, net.vocabulary, net.hidden);
-  y = builder.dropout("dropout", builder.elementwise("position", {y}, 2), net.dropout);
-  for (int layer = 0; layer < net.decoder_layers; ++layer) y = add_decoder_layer(builder, layer, y, memory, net);
+  y = builder.dropout("dropout", builder.functions("position", {y}, {Multiply, Add}), net.dropout);
+  const std::vector<std::int64_t> square = {batch, net.target_length, net.target_length};
+  const Vertex target = builder.rearrange("target_mask", OperatorKind::Elementwise, {ids}, square);
+  builder.at(target).outputs.front().type = request.precision;
+  builder.at(target).functions = {Compare, Add, Compare};
+  for (int layer = 0; layer < net.decoder_layers; ++layer) {
+    y = add_decoder_layer(builder, layer, y, memory, {mask, target}, net);
+  }
   builder.begin_block("head", BlockRole::Head);
   const Vertex logits = builder.dense("output", builder.layer_norm("norm", y), net.vocabulary);
   if (!request.training) {
@@ -214,9 +274,10 @@ std::unique_ptr<WorkloadGraph> ConformerWorkload::build(const WorkloadRequest& r
     return builder.finish();
   }
   const Vertex labels = builder.input("target_out", {batch, net.target_length}, ElementType::Int32, InputRole::Label);
-  const Vertex attention_loss = builder.cross_entropy("cross_entropy", logits, labels);
+  const Vertex attention_loss = add_label_smoothing_loss(builder, logits, labels, target);
   const Vertex ctc_loss = add_ctc(builder, memory, labels, net);
-  builder.mark_result(builder.elementwise("sum", {attention_loss, ctc_loss}, 3));
+  const Vertex loss = builder.functions("weighted", {attention_loss, ctc_loss}, {Multiply, Multiply, Add});
+  builder.mark_result(builder.loss("total", {loss}));
   return builder.finish();
 }
 

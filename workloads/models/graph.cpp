@@ -106,6 +106,7 @@ class GraphReader {
                                 graph_key("weights", OptionType::Any),
                                 role,
                                 operations,
+                                graph_key("functions", OptionType::Texts),
                                 splits,
                                 split,
                                 graph_key("result", OptionType::Boolean, false),
@@ -134,6 +135,7 @@ class GraphReader {
     op.differentiable = from.boolean("differentiable") && kind.kind != OperatorKind::Input;
     op.recomputable = from.boolean("recomputable");
     op.outline_key = from.text("outline_key");
+    read_functions(from, op);
     read_role(from, op);
     for (const Value& output : from.value("outputs").array()) op.outputs.push_back(read_tensor(output, op));
     read_shape(from, kind, op);
@@ -149,6 +151,26 @@ class GraphReader {
     if (text == "columns") return Split::Columns;
     if (text == "heads") return Split::Heads;
     return text == "rows" ? Split::Rows : Split::None;
+  }
+
+  static void read_functions(const Options& from, Operator& op) {
+    if (!from.has("functions")) return;
+    if (op.kind != OperatorKind::Elementwise || op.operations_per_element != 1) {
+      throw UserError(from.where("functions"),
+                      "only elementwise operators without operations_per_element have functions", "remove one of them");
+    }
+    for (const Value& name : from.value("functions").array()) {
+      const auto& all = element_functions();
+      const auto found =
+          std::find_if(all.begin(), all.end(), [&](ElementFunction f) { return name_of(f) == name.text(); });
+      if (found == all.end()) {
+        std::string known;
+        for (const ElementFunction function : all)
+          known += (known.empty() ? "" : ", ") + std::string(name_of(function));
+        throw UserError(name.where(), "unknown function \"" + name.text() + "\"", "known: " + known);
+      }
+      op.functions.push_back(*found);
+    }
   }
 
   static void read_role(const Options& from, Operator& op) {

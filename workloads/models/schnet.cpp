@@ -11,19 +11,23 @@ namespace {
 
 using Vertex = WorkloadGraph::Vertex;
 
-constexpr std::int64_t kElements = 100;    // rows of the atom embedding
-constexpr double kSoftplusOperations = 6;  // |x|, negate, exp, log1p, max, two sums less the fused ones
-constexpr double kDistanceOperations = 9;  // three differences, squares and sums
-constexpr double kMaskOperations = 5;      // diagonal, other molecule, cutoff, their union, select
-constexpr double kGaussianOperations = 4;  // difference, square, scale, exp
-constexpr double kCutoffOperations = 4;    // scale, cosine, add, multiply
+constexpr std::int64_t kElements = 100;  // rows of the atom embedding
+using enum ElementFunction;
+using Functions = std::vector<ElementFunction>;
+
+// hydronet/model.py and torch_geometric/nn/models/schnet.py, operator by operator.
+const Functions kSoftplus = {Absolute, Negate, Exponent, LogOnePlus, Maximum, Add, Subtract};
+const Functions kDifference = {Subtract, Square};
+const Functions kMask = {SquareRoot, Compare, Compare, Compare, LogicalOr, LogicalOr, Select, Negate};
+const Functions kGaussian = {Subtract, Square, Multiply, Exponent};
+const Functions kCutoff = {Multiply, Divide, Cosine, Add, Multiply};
 
 struct SchNet {
   std::int64_t atoms, edges, neighbours, features, gaussians, interactions, molecules;
 };
 
 Vertex softplus(LayerBuilder& builder, const std::string& name, Vertex x) {
-  return builder.elementwise(name, {x}, kSoftplusOperations);
+  return builder.functions(name, {x}, kSoftplus);
 }
 
 struct Interactions {
@@ -31,20 +35,15 @@ struct Interactions {
   Vertex distances;   // … lengths of the edges
 };
 
-// Compare-exchanges of a bitonic top-k for each candidate: log2(k) (log2(k) + 1) / 2.
-double top_k_operations(std::int64_t k) {
-  const double levels = std::ceil(std::log2(static_cast<double>(k)));
-  return std::max(1.0, levels * (levels + 1) / 2);
-}
-
 Interactions find_neighbours(LayerBuilder& builder, const SchNet& net, Vertex positions, Vertex molecules) {
-  Vertex x = builder.rearrange("pair_distances", OperatorKind::Elementwise, {positions}, {net.atoms, net.atoms});
-  builder.at(x).operations_per_element = kDistanceOperations;
-  x = builder.elementwise("mask", {x, molecules}, kMaskOperations);
+  Vertex x = builder.rearrange("pair_differences", OperatorKind::Elementwise, {positions}, {net.atoms, net.atoms, 3});
+  builder.at(x).functions = kDifference;
+  x = builder.rearrange("pair_distances", OperatorKind::Reduction, {x}, {net.atoms, net.atoms});
+  x = builder.functions("mask", {x, molecules}, kMask);
   Operator top_k;
-  top_k.kind = OperatorKind::Reduction;
+  top_k.kind = OperatorKind::TopK;
+  top_k.shape = TopKShape{net.atoms, net.atoms, net.neighbours};
   top_k.outputs = {{"", {net.edges}, builder.request().precision}};
-  top_k.operations_per_element = top_k_operations(net.neighbours);
   x = builder.emit("nearest", std::move(top_k), {x});
   return {x, x};
 }
@@ -57,16 +56,19 @@ Operator indexed(OperatorKind kind, const SchNet& net, std::vector<std::int64_t>
   return op;
 }
 
-Vertex add_interaction(LayerBuilder& builder, const SchNet& net, int index, Vertex x, Vertex radial, Vertex cutoff,
-                       Vertex neighbours) {
+Vertex add_interaction(LayerBuilder& builder, const SchNet& net, int index, Vertex x, Vertex radial,
+                       const Interactions& edges) {
   builder.begin_block("interaction/" + std::to_string(index), BlockRole::Layer, index, "interaction");
   const ElementType type = builder.request().precision;
   Vertex filter = softplus(builder, "filter_activation", builder.dense("filter_1", radial, net.features));
+  const Vertex cutoff = builder.functions("cutoff", {edges.distances}, kCutoff);
   filter = builder.elementwise("filter_cutoff", {builder.dense("filter_2", filter, net.features), cutoff});
   Vertex y = builder.dense("project", x, {net.features, false, "", 1, false});
-  y = builder.emit("gather", indexed(OperatorKind::Gather, net, {net.edges, net.features}, type), {y, neighbours});
+  y = builder.emit("gather", indexed(OperatorKind::Gather, net, {net.edges, net.features}, type),
+                   {y, edges.neighbours});
   y = builder.elementwise("message", {y, filter});
-  y = builder.emit("scatter", indexed(OperatorKind::Scatter, net, {net.atoms, net.features}, type), {y, neighbours});
+  y = builder.emit("scatter", indexed(OperatorKind::Scatter, net, {net.atoms, net.features}, type),
+                   {y, edges.neighbours});
   y = builder.dense("update", y, net.features);
   y = builder.dense("output", softplus(builder, "activation", y), net.features);
   return builder.add("residual", x, y);
@@ -131,10 +133,9 @@ class SchNetWorkload final : public Workload {
     const Interactions edges = find_neighbours(builder, net, positions, molecules);
     Vertex radial =
         builder.rearrange("radial_basis", OperatorKind::Elementwise, {edges.distances}, {net.edges, net.gaussians});
-    builder.at(radial).operations_per_element = kGaussianOperations;
-    const Vertex cutoff = builder.elementwise("cutoff", {edges.distances}, kCutoffOperations);
+    builder.at(radial).functions = kGaussian;
     for (int index = 0; index < net.interactions; ++index) {
-      x = add_interaction(builder, net, index, x, radial, cutoff, edges.neighbours);
+      x = add_interaction(builder, net, index, x, radial, edges);
     }
     add_head(builder, net, x, molecules);
     return builder.finish();

@@ -130,6 +130,15 @@ TEST(MnistPipeline, IsTheNetworkOfTheTutorial) {
   EXPECT_EQ(operator_named(*graph, "B4/labels").block, 3);
 }
 
+// Argmax of logits and labels, hits, and for accuracy and mean loss a sum, a total and a count.
+TEST(MnistCnnKeras, MetricsAreOperatorsOfTheTrainingLoop) {
+  const auto operators = [](const test::Asked& request) {
+    return boost::num_vertices(build("mnist_cnn_keras", request)->graph);
+  };
+  EXPECT_EQ(operators({.options = R"({"metrics": true})"}), operators({}) + 9);
+  EXPECT_EQ(operators({.options = R"({"metrics": true})", .training = false}), operators({.training = false}));
+}
+
 TEST(SmallNetworks, HaveTheNumbersOfTheTutorials) {
   EXPECT_EQ(build("mnist_cnn_keras")->parameter_count(), 34'826);
   const auto small = build("small_cnn");

@@ -75,6 +75,28 @@ TEST(GraphFile, ReadsEveryKindOfShape) {
   EXPECT_EQ(last.outline_key, "k");
 }
 
+TEST(GraphFile, ReadsFunctionsSelectionsAndSequenceLosses) {
+  const auto graph = build("graph", {.config = with(R"(
+    {"name": "x", "kind": "input", "block": "B", "outputs": [{"shape": [8, 64]}]},
+    {"name": "f", "kind": "elementwise", "block": "B", "inputs": ["x"], "outputs": [{"shape": [8, 64]}],
+     "functions": ["absolute", "log1p"]},
+    {"name": "k", "kind": "top_k", "block": "B", "inputs": ["f"], "outputs": [{"shape": [8, 4]}],
+     "top_k": {"rows": 8, "elements": 64, "k": 4}},
+    {"name": "c", "kind": "ctc_loss", "block": "B", "inputs": ["k"], "outputs": [{"shape": [2]}],
+     "ctc": {"batch": 2, "time": 30, "labels": 5, "classes": 40}})")});
+  EXPECT_EQ(operator_named(*graph, "f").functions,
+            (std::vector{ElementFunction::Absolute, ElementFunction::LogOnePlus}));
+  EXPECT_EQ(std::get<TopKShape>(operator_named(*graph, "k").shape).k, 4);
+  EXPECT_EQ(std::get<CtcShape>(operator_named(*graph, "c").shape).classes, 40);
+  EXPECT_THAT(message_of(with(elementwise("a", R"(, "functions": ["cosin"])"))),
+              HasSubstr("unknown function \"cosin\""));
+  EXPECT_THAT(message_of(with(elementwise("a", R"(, "functions": ["add"], "operations_per_element": 2)"))),
+              HasSubstr("without operations_per_element"));
+  EXPECT_THAT(message_of(with(R"({"name": "a", "kind": "top_k", "block": "B", "outputs": [{"shape": [1]}],
+    "top_k": {"rows": 1, "elements": 4, "k": 5}})")),
+              HasSubstr("keeps 5 of 4 elements"));
+}
+
 TEST(GraphFile, TakesTimesAndBlocksWithRoles) {
   const auto graph = build("graph", {.config = R"({"name": "timed", "samples_per_micro_batch": 7,
     "blocks": [{"name": "a", "role": "embedding", "ipu": 1}, {"name": "b", "layer": 4, "ipu": 0}],

@@ -189,7 +189,11 @@ TEST(Conformer, HasTheShapesOfTheSpeechExample) {
             (std::vector<std::int64_t>{4, 304, 256}));
   EXPECT_EQ(operator_named(*graph, "encoder/3/convolution_residual").outputs[0].shape,
             (std::vector<std::int64_t>{4, 304, 256}));
-  EXPECT_EQ(operator_named(*graph, "ctc/states").serial_splits, 304);
+  const auto& ctc = std::get<CtcShape>(operator_named(*graph, "ctc/loss").shape);
+  EXPECT_EQ(std::vector({ctc.batch, ctc.time, ctc.labels, ctc.classes}), (std::vector<std::int64_t>{4, 304, 48, 4233}));
+  // x * sigmoid(x) is two operators of the framework, and tensors are spread anew at both ends of a layer.
+  EXPECT_EQ(operator_named(*graph, "encoder/3/ffn_1_activation").functions, std::vector{ElementFunction::Multiply});
+  EXPECT_EQ(operator_named(*graph, "encoder/3/remap_in").kind, OperatorKind::Transpose);
 }
 
 // With h = 256, f = 2048, v = 4233, k = 15; attention: query, one shared key-value and output projection.
