@@ -14,12 +14,13 @@
 namespace podsim {
 namespace {
 
-constexpr double kMedian = 0.055;
-constexpr double kWorst = 0.70;
+constexpr double kMedian = 0.035;
+constexpr double kWorst = 0.17;
 // Bounds of families that are predicted well; the others are held by the worst error.
 constexpr std::pair<const char*, double> kWorstOfFamily[] = {
-    {"ResNet-50", 0.08}, {"BERT MLPerf", 0.05}, {"BERT-Large", 0.08}, {"BERT-Base", 0.03},
-    {"ViT", 0.06},       {"Conformer", 0.08},   {"SchNet", 0.16}};
+    {"ResNet-50", 0.095},   {"BERT MLPerf", 0.05}, {"BERT-Large", 0.05}, {"BERT-Base", 0.01},
+    {"BERT SQuAD", 0.09},   {"ViT", 0.06},         {"Conformer", 0.12},  {"SchNet", 0.13},
+    {"EfficientNet", 0.03}, {"Keras MNIST", 0.08}, {"PopXL MLP", 0.02},  {"PopTorch MNIST", 0.03}};
 
 TEST(Validation, ErrorsDoNotGrow) {
   const std::filesystem::path folder = scenarios_folder() / "validation";
