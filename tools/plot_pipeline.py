@@ -67,10 +67,15 @@ def work_span(trace, ipus, start, end):
     first, last = math.inf, -math.inf
     for ipu in ipus:
         rows = trace.intervals(ipu, start, end)
-        times = [(a, b) for a, b, state in zip(rows["start"], rows["end"], trace.states_of(rows))
-                 if state in SLOT_STATES]
-        if times:
-            first, last = min(first, times[0][0]), max(last, max(b for _, b in times))
+        states = list(trace.states_of(rows))
+        passes = [i for i, state in enumerate(states) if state in WORK]
+        if not passes:
+            continue
+        begin = passes[0]  # with what it waits for, but not with transfers before the host call
+        while begin > 0 and states[begin - 1] in SLOT_STATES:
+            begin -= 1
+        first = min(first, rows["start"][begin])
+        last = max(last, max(b for b, state in zip(rows["end"], states) if state in SLOT_STATES))
     return (first, last) if first < last else (start, end)
 
 
