@@ -48,7 +48,8 @@ Snapshot FastForward::capture() {
 bool FastForward::skip(const Snapshot& before, const Snapshot& after) {
   const std::int64_t count = repetitions(before, after);
   const double period = after.trace_time() - before.trace_time();
-  if (count == 0 || !(period > 0) || !in_step(before, after)) return false;
+  // What is shorter than the clock's rounding took no time at all.
+  if (count == 0 || !(period > kClockRoundingSeconds) || !in_step(before, after)) return false;
   skips_.push_back({after.now, after.trace_time(), period, count, skipped_micro_batches(before, after)});
 
   const std::int64_t updates = ipus_.front().updates;

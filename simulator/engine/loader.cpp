@@ -4,12 +4,17 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "simulator/engine/ipu.hpp"
 
 namespace podsim::engine {
 
 namespace {
+
+// More than the kernel's clock and sums of times are inexact by.
+constexpr double kInstantSeconds = 4e-12;
+constexpr double kInstantRoundings = 16;
 
 // What NUMA-aware placement gives an instance: its share of the host's nodes, in order; where instances outnumber the
 // nodes, some of them share one.
@@ -31,6 +36,11 @@ NodeShare node_share(const HostPlan& plan, const HostShare& share) {
 // Time of a thread whose memory is spread over so many nodes, over one whose memory is all on its own.
 double memory_slowdown(const HostPlan& plan, int nodes) {
   return 1 + (plan.numa_remote_slowdown - 1) * (nodes - 1) / nodes;
+}
+
+// Behind everything that happens at `time`, also where rounding has it a little later, and before everything else.
+double end_of_instant(double time) {
+  return time + std::max(kInstantSeconds, kInstantRoundings * std::numeric_limits<double>::epsilon() * time);
 }
 
 double core_slowdown(double workers, double cores) { return cores > 0 ? std::max(1.0, workers / cores) : 1; }
@@ -132,14 +142,19 @@ void Loader::run() {
   const auto unfinished = [this] {
     return std::any_of(feeds_.begin(), feeds_.end(), [](const Feed& feed) { return feed.prepared < feed.total; });
   };
+  double start = 0;
   while (unfinished()) {
-    kernel_.sleep_until(process_, pool_.earliest_free(), kLoaderWorker);
+    start = std::max(start, pool_.earliest_free());
+    // A worker is often free at the very instant at which replicas take samples or ask for them. Whose turn it is must
+    // not depend on which of them the kernel lets run first, which no snapshot knows.
+    kernel_.sleep_until(process_, end_of_instant(start), kLoaderWorker);
     Feed* feed = choose();
     if (feed == nullptr) {
       kernel_.block(process_, kLoaderSpace);
+      start = kernel_.now();
       continue;
     }
-    const double ready = pool_.prepare(kernel_.now());
+    const double ready = pool_.prepare(start);
     for (Channel* channel : feed->inputs) {
       if (feed->prepared >= channel->total) continue;
       // Workers may finish a later sample first; a stream is read in order.
