@@ -134,7 +134,7 @@ double HostStreams::preparation_end(int replica, std::int64_t call, double start
     }
   }
   if (!active()) micro_batches = program_.execution.micro_batches * program_.execution.device_iterations;  // synthetic
-  return loader->preparation_end(start, call, micro_batches);
+  return loader->preparation_end(start, {call, calls_, micro_batches});
 }
 
 void HostStreams::release_run(int first_replica, int replicas) {

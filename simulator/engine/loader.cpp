@@ -100,21 +100,27 @@ void Loader::add_replica(std::vector<Channel*> inputs) {
   for (const Channel* channel : feed.inputs) feed.total = std::max(feed.total, channel->total);
 }
 
-double Loader::preparation_end(double asked, std::int64_t call, std::int64_t micro_batches) {
-  const auto ahead = static_cast<std::size_t>(plan_.batches_ahead);
-  if (plan_.calls_per_epoch > 0 && call % plan_.calls_per_epoch == 0) {
-    epoch_start_ = asked + plan_.epoch_start_seconds;
-    taken_.clear();
-  }
-  const double start = ahead == 0 ? asked : taken_.size() < ahead ? epoch_start_ : taken_.front();
-  double end = std::max(asked, epoch_start_);
+double Loader::prepare_call(double start, std::int64_t micro_batches) {
+  double end = start;
   for (std::int64_t i = 0; i < micro_batches * static_cast<std::int64_t>(feeds_.size()); ++i) {
     end = std::max(end, pool_.prepare(start));
   }
-  if (ahead == 0) return end;
-  if (taken_.size() == ahead) taken_.pop_front();
-  taken_.push_back(end);
   return end;
+}
+
+double Loader::preparation_end(double asked, Call call) {
+  const std::int64_t ahead = plan_.batches_ahead;
+  if (ahead == 0) return prepare_call(asked, call.micro_batches);
+  const std::int64_t epoch = plan_.calls_per_epoch > 0 ? plan_.calls_per_epoch : call.total;
+  const std::int64_t number = call.number % epoch;
+  if (number == 0) {
+    const double start = plan_.calls_per_epoch > 0 ? asked + plan_.epoch_start_seconds : 0;
+    for (std::int64_t i = 0; i < std::min(ahead, epoch); ++i) ready_.push_back(prepare_call(start, call.micro_batches));
+  }
+  const double taken = std::max(asked, ready_.front());
+  ready_.pop_front();
+  if (number + ahead < epoch) ready_.push_back(prepare_call(taken, call.micro_batches));
+  return taken;
 }
 
 // A sample holds the data of all streams of its micro-batch; those used later in the pipeline wait in the host's

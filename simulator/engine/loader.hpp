@@ -50,15 +50,19 @@ class Loader {
   void add_replica(std::vector<Channel*> inputs);
   [[nodiscard]] Process& process() { return process_; }
   [[nodiscard]] const Process& process() const { return process_; }
-  // Where a call's data is prepared as a whole, `micro_batches` for each replica: when it is, for a host that asks for
-  // it at time `asked`. It is begun then, or with batches_ahead as soon as the call so many before has taken its own.
-  [[nodiscard]] double preparation_end(double asked, std::int64_t call, std::int64_t micro_batches);
+  struct Call {
+    std::int64_t number = 0, total = 0;
+    std::int64_t micro_batches = 0;  // for each replica
+  };
+  // Where a call's data is prepared as a whole: when it is, for a host that asks for it at time `asked`. It is begun
+  // then, or with batches_ahead as soon as the call so many before has taken its own.
+  [[nodiscard]] double preparation_end(double asked, Call call);
 
   void run();   // the process: prepares ahead as far as the buffers reach
   void room();  // a channel took a sample or asked for one
 
   [[nodiscard]] const WorkerPool& pool() const { return pool_; }
-  [[nodiscard]] const std::deque<double>& taken() const { return taken_; }
+  [[nodiscard]] const std::deque<double>& ready() const { return ready_; }
   struct Feed {
     std::vector<Channel*> inputs;
     std::int64_t prepared = 0, total = 0;  // micro-batches
@@ -69,12 +73,12 @@ class Loader {
  private:
   [[nodiscard]] static bool wants(const Feed& feed);
   Feed* choose();
+  double prepare_call(double start, std::int64_t micro_batches);
 
   const HostPlan& plan_;
   WorkerPool pool_;
   Kernel& kernel_;
-  double epoch_start_ = 0;
-  std::deque<double> taken_;  // when the last calls (at most batches_ahead) had their data
+  std::deque<double> ready_;  // when the data of the next calls is, of at most batches_ahead
   Process process_;
   std::vector<Feed> feeds_;  // by replica
   std::size_t next_ = 0;     // replicas take turns

@@ -126,7 +126,9 @@ class StateWalk {
     const std::int64_t every = parts_.program.host.switch_every;
     if (every > 0) visitor_.word(instance.done % every);
     const std::int64_t epoch = parts_.program.host.calls_per_epoch;
-    if (epoch > 0) visitor_.word(instance.done % epoch);
+    if (epoch > 0) {  // moves on with `done`; the last calls of an epoch have nothing prepared behind them
+      visitor_.counter(instance.done % epoch, epoch - parts_.program.host.batches_ahead, 0, [](std::int64_t) {});
+    }
     visit_counter(instance.done, instance.total);
   }
 
@@ -154,11 +156,10 @@ class StateWalk {
     visit(loader.process());
     for (Loader::Feed& feed : loader.feeds()) visit_counter(feed.prepared, feed.total);
     visitor_.word(static_cast<std::int64_t>(loader.next_feed()));
-    // Work for later calls may begin in the past.
-    const double earliest = loader.taken().empty() ? parts_.kernel.now() : loader.taken().front();
-    for (const double time : loader.taken()) visitor_.duration(parts_.kernel.now() - time);
+    visitor_.word(static_cast<std::int64_t>(loader.ready().size()));
+    for (const double ready : loader.ready()) visitor_.duration(std::max(0.0, ready - parts_.kernel.now()));
     std::vector<double> free = loader.pool().free_times();
-    for (double& time : free) time = std::max(0.0, time - earliest);
+    for (double& time : free) time = std::max(0.0, time - parts_.kernel.now());
     std::sort(free.begin(), free.end());
     for (const double time : free) visitor_.duration(time);
   }

@@ -46,7 +46,8 @@ std::ostream& operator<<(std::ostream& out, const Setting& setting) {
              << host.callback_seconds << " s, prefetch depth " << host.prefetch_depth << ", workers "
              << host.workers_per_instance << ", cores " << host.cores_per_host << ", sample "
              << host.preprocess_seconds_per_sample << " s, samples " << host.samples_per_micro_batch
-             << ", asynchronous " << host.asynchronous;
+             << ", asynchronous " << host.asynchronous << ", batches ahead " << host.batches_ahead
+             << ", calls per epoch " << host.calls_per_epoch << ", epoch start " << host.epoch_start_seconds << " s";
 }
 
 // Makespan first, then everything else that a summary is made of.
@@ -148,6 +149,20 @@ TEST(FastForward, RandomPreparationTimesSwitchItOff) {
   EXPECT_LT(activities(program, true), activities(program, false) / 2);
   program.host.distribution = Distribution::Exponential;
   EXPECT_EQ(activities(program, true), activities(program, false));
+}
+
+TEST(FastForward, BatchesThatAreReadyAheadDoNotHinderIt) {
+  PipelineShape shape{.stages = 2, .micro_batches = 100, .calls = 4};
+  for (const std::int64_t epoch : {0, 2, 40}) {
+    if (epoch == 40) shape.calls = 80;
+    Program program = pipeline(shape);
+    program.host.batches_ahead = 3;
+    program.host.calls_per_epoch = epoch;
+    program.host.epoch_start_seconds = 0.5;
+    program.host.preprocess_seconds_per_sample = 1e-4;
+    EXPECT_EQ(difference(program), "") << "calls per epoch: " << epoch;
+    EXPECT_LT(activities(program, true), activities(program, false) / 4) << "calls per epoch: " << epoch;
+  }
 }
 
 TEST(FastForward, WhatTakesNoTimeIsNotRepeated) {
