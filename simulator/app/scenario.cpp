@@ -116,6 +116,7 @@ void read_ipu_options(Scenario& scenario, const Value& value, const Options& wor
       std::max(config.embedding_parts(), config.projection_parts());  // SerializedLinear follows SerializedEmbedding
   scenario.available_memory_proportion = config.matmul_proportion_for(!training);
   scenario.lowering.auto_loss_scaling = config.auto_loss_scaling && training;
+  scenario.lowering.inference = !training;
   scenario.lowering.partials =
       config.enable_half_partials && scenario.workload_request.precision == ElementType::Float16 ? ElementType::Float16
                                                                                                  : ElementType::Float32;

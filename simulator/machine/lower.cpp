@@ -105,8 +105,8 @@ void Lowering::State::append(const Operator& op, WorkKind work, SuperstepList& s
       }
       break;
     case OperatorKind::LayerNorm:
-    case OperatorKind::GroupNorm:
-    case OperatorKind::BatchNorm: lower_norm(op, work, steps); break;
+    case OperatorKind::GroupNorm: lower_norm(op, work, steps); break;
+    case OperatorKind::BatchNorm: options.inference ? lower_stored_norm(op, steps) : lower_norm(op, work, steps); break;
     case OperatorKind::Softmax: lower_softmax(op, work, steps); break;
     case OperatorKind::EmbeddingGather:
     case OperatorKind::Gather:

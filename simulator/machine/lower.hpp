@@ -31,6 +31,7 @@ struct LoweringOptions {
   bool outlining = true;  // identical layers share code, and pay copies of their operands
   bool auto_loss_scaling = false;
   bool stochastic_rounding = false;
+  bool inference = false;  // batch norms take their moving averages, not the statistics of the batch
 
   friend bool operator==(const LoweringOptions&, const LoweringOptions&) = default;
 };

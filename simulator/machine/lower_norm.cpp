@@ -95,6 +95,16 @@ void lower_norm(const Operator& op, WorkKind work, SuperstepList& steps) {
   steps.add("norm/gradient", steps.vector_loop(data.total(), data.type, 4 * binary), {}, {});
 }
 
+// PopART BatchNormOpx: gamma invstd and beta - mean gamma invstd of each channel, then popnn::bn::batchNormalise with
+// them, a product and a sum.
+void lower_stored_norm(const Operator& op, SuperstepList& steps) {
+  const GroupedData data = grouped_data(op, steps.compute_tiles());
+  const double binary = steps.costs().loop_cycles(VectorLoop::Binary, data.type);
+  steps.add_exchange("norm/factors", steps.vector_loop(data.groups, data.type, 4 * binary),
+                     2 * data.groups * static_cast<double>(bytes_of(data.type)) * data.partials);
+  steps.add("norm/scale", steps.vector_loop(data.total(), data.type, 2 * binary), {}, {});
+}
+
 void lower_softmax(const Operator& op, WorkKind work, SuperstepList& steps) {
   if (work == WorkKind::BackwardWeights) return;
   const GroupedData data = grouped_data(op, steps.compute_tiles());

@@ -18,6 +18,7 @@ void lower_ctc(const Operator& op, WorkKind work, SuperstepList& steps);
 
 // Layer, batch and group norm; softmax.
 void lower_norm(const Operator& op, WorkKind work, SuperstepList& steps);
+void lower_stored_norm(const Operator& op, SuperstepList& steps);  // batch norm in inference, forward
 void lower_softmax(const Operator& op, WorkKind work, SuperstepList& steps);
 
 // Embedding and graph gather, scatter and their gradients.
