@@ -41,8 +41,22 @@ TEST(Validation, ErrorsDoNotGrow) {
   }
 }
 
-TEST(Validation, ScenariosSayWhereTheirRowIsFromAndWhatIsInferred) {
-  const std::filesystem::path folder = scenarios_folder() / "validation";
+// Rows on which nothing was chosen.
+TEST(Validation, HeldOutRowsArePredicted) {
+  const std::filesystem::path folder = scenarios_folder() / "validation" / "held_out";
+  const std::vector<Prediction> predictions =
+      predict(read_measurements(folder / "measurements.csv"), folder, available_processors());
+  for (const Prediction& prediction : predictions) EXPECT_EQ(prediction.error, "") << prediction.measurement.id;
+  const ErrorStatistics all = statistics(predictions).back();
+  EXPECT_EQ(all.rows, 7U);
+  EXPECT_LE(all.median, 0.04);
+  EXPECT_LE(all.worst, 0.28);
+}
+
+class ValidationScenarios : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ValidationScenarios, SayWhereTheirRowIsFromAndWhatIsInferred) {
+  const std::filesystem::path folder = scenarios_folder() / GetParam();
   const CsvTable table = read_csv(folder / "measurements.csv");
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     const Value scenario = read_json(folder / table.cell(row, "scenario"));
@@ -53,6 +67,8 @@ TEST(Validation, ScenariosSayWhereTheirRowIsFromAndWhatIsInferred) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Folders, ValidationScenarios, ::testing::Values("validation", "validation/held_out"));
 
 }  // namespace
 }  // namespace podsim
