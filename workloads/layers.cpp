@@ -249,6 +249,13 @@ LayerBuilder::Vertex LayerBuilder::functions(const std::string& name, const std:
   return vertex;
 }
 
+LayerBuilder::Vertex LayerBuilder::functions(const std::string& name, const std::vector<Vertex>& operands,
+                                             std::vector<ElementFunction> functions, std::vector<std::int64_t> shape) {
+  const Vertex vertex = this->functions(name, operands, std::move(functions));
+  at(vertex).outputs.front().shape = std::move(shape);
+  return vertex;
+}
+
 LayerBuilder::Vertex LayerBuilder::pool(const std::string& name, Vertex x, const PoolLayer& layer) {
   const ImageShape from = image_shape(tensor(x));
   const std::int64_t height = output_extent(from.height, layer.kernel, layer.stride, layer.padding);

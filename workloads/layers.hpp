@@ -79,6 +79,9 @@ class LayerBuilder {
   // The same as operators of the framework's graph, one after the other.
   Vertex functions(const std::string& name, const std::vector<Vertex>& operands,
                    std::vector<ElementFunction> functions);
+  // The same where the first operand is broadcast to a shape.
+  Vertex functions(const std::string& name, const std::vector<Vertex>& operands, std::vector<ElementFunction> functions,
+                   std::vector<std::int64_t> shape);
   Vertex pool(const std::string& name, Vertex x, const PoolLayer& layer);
   Vertex global_pool(const std::string& name, Vertex x);  // mean over height and width
   // Data of x in another layout or a part of it: Transpose, Slice, Concat, Gather, …

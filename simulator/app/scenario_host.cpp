@@ -19,31 +19,30 @@ Distribution distribution_of(const Options& options) {
   return words.at(options.text("preprocess_distribution"));
 }
 
-constexpr const char* kRealDataKeys[] = {"prefetch_depth",
-                                         "input_type",
-                                         "workers",
-                                         "cores_per_host",
-                                         "numa_aware",
-                                         "callback_seconds",
-                                         "preprocess_seconds_per_sample",
-                                         "preprocess_distribution",
-                                         "preprocess_deviation_seconds",
-                                         "preprocess_on",
-                                         "preprocess_operations_per_element",
-                                         "asynchronous"};
+struct RealDataKey {
+  const char* name;
+  bool of_loader;  // not without effect where the loader works though its batches are not used
+};
 
-// Where the loader works though its batches are not used, its own options are not without effect.
-bool of_loader(std::string_view key) {
-  return key == "workers" || key == "cores_per_host" || key == "numa_aware" || key == "preprocess_seconds_per_sample" ||
-         key == "preprocess_distribution" || key == "preprocess_deviation_seconds";
-}
+constexpr RealDataKey kRealDataKeys[] = {{"prefetch_depth", false},
+                                         {"input_type", false},
+                                         {"workers", true},
+                                         {"cores_per_host", true},
+                                         {"numa_aware", true},
+                                         {"callback_seconds", false},
+                                         {"preprocess_seconds_per_sample", true},
+                                         {"preprocess_distribution", true},
+                                         {"preprocess_deviation_seconds", true},
+                                         {"preprocess_on", false},
+                                         {"preprocess_operations_per_element", false},
+                                         {"asynchronous", false}};
 
 void refuse_without_data(const Value& value, bool loader) {
   if (!value.is_object()) return;
-  for (const char* key : kRealDataKeys) {
-    if (loader && of_loader(key)) continue;
-    if (const Value* given = value.find(key); given != nullptr) {
-      throw UserError(given->where(), std::string(key) + " has no effect on synthetic data",
+  for (const RealDataKey& key : kRealDataKeys) {
+    if (loader && key.of_loader) continue;
+    if (const Value* given = value.find(key.name); given != nullptr) {
+      throw UserError(given->where(), std::string(key.name) + " has no effect on synthetic data",
                       "set \"data\": \"real\", or leave the key out");
     }
   }

@@ -9,8 +9,6 @@ namespace podsim {
 
 namespace {
 
-std::int64_t ceil_divide(std::int64_t value, std::int64_t divisor) { return (value + divisor - 1) / divisor; }
-
 ElementType operand_type(const Operator& op) {
   const ElementType type = op.inputs.empty() ? ElementType::Float16 : op.inputs.front().type;
   return bytes_of(type) == 4 ? ElementType::Float32 : ElementType::Float16;

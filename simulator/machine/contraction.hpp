@@ -10,6 +10,10 @@
 
 namespace podsim {
 
+[[nodiscard]] inline std::int64_t ceil_divide(std::int64_t value, std::int64_t divisor) {
+  return (value + divisor - 1) / divisor;
+}
+
 // Where the kernel positions of a convolution are: summed over (forward, backward-input) or rows of the result
 // (backward-weights).
 enum class KernelPlace : std::uint8_t { None, Inner, Rows };

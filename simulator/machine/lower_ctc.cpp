@@ -27,8 +27,6 @@ double gradient_cycles(double labels, bool last_blank) {
   return recursion_cycles(labels, last_blank) + own + (last_blank ? kLogAdd + kLogMultiply : 0);
 }
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 struct CtcPlan {
   std::int64_t tiles = 0;
   std::int64_t label_parts = 0;
@@ -43,13 +41,13 @@ CtcPlan plan_of(const CtcShape& shape, std::int64_t batch_parts, std::int64_t la
   CtcPlan plan;
   plan.tiles = batch_parts * label_parts * time_parts;
   plan.label_parts = label_parts;
-  const std::int64_t labels = ceil_div(shape.labels, label_parts);
+  const std::int64_t labels = ceil_divide(shape.labels, label_parts);
   const bool last_blank = labels * label_parts == shape.labels;
   plan.labels = static_cast<double>(labels);
   const std::int64_t parts = time_parts + time_parts % 2;  // alpha and beta do not meet on one tile
-  plan.steps = static_cast<double>(ceil_div(shape.time, time_parts) * parts) / 2;
+  plan.steps = static_cast<double>(ceil_divide(shape.time, time_parts) * parts) / 2;
   // One worker for each sequence of the batch; the others' turns pass unused.
-  const double turns = static_cast<double>(ceil_div(ceil_div(shape.batch, batch_parts), workers) * workers);
+  const double turns = static_cast<double>(ceil_divide(ceil_divide(shape.batch, batch_parts), workers) * workers);
   plan.recursion = turns * recursion_cycles(plan.labels, last_blank);
   plan.gradient = turns * gradient_cycles(plan.labels, last_blank);
   return plan;

@@ -17,8 +17,6 @@ constexpr std::int64_t kVectorMacChannels = 8;
 constexpr std::int64_t kSlicChannels = 4;
 constexpr std::array<std::int64_t, 14> kSerialSteps{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
 
-std::int64_t ceil_divide(std::int64_t value, std::int64_t divisor) { return (value + divisor - 1) / divisor; }
-
 // Numbers of parts that differ in the size of the largest part, up to `limit`.
 std::vector<std::int64_t> useful_splits(std::int64_t grains, std::int64_t limit) {
   std::vector<std::int64_t> splits;

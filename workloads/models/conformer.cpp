@@ -187,16 +187,11 @@ Vertex add_ctc(LayerBuilder& builder, Vertex memory, Vertex labels, const Confor
 // Kullback-Leibler divergence of smoothed one-hot labels y: the sum of y (log y - log softmax) over unmasked targets.
 Vertex add_label_smoothing_loss(LayerBuilder& builder, Vertex logits, Vertex labels, Vertex mask) {
   const std::vector<std::int64_t> shape = builder.tensor(logits).shape;
-  Vertex truth = builder.rearrange("one_hot", OperatorKind::Elementwise, {labels}, shape);
-  builder.at(truth).outputs.front().type = builder.request().precision;
-  builder.at(truth).functions = {Compare, Multiply, Add};
+  Vertex truth = builder.functions("one_hot", {labels}, {Compare, Multiply, Add}, shape);
   truth = builder.functions("log_truth", {truth}, {Logarithm});
   const Vertex x = builder.softmax("log_softmax", logits);
   const Vertex terms = builder.functions("divergence", {x, truth, mask}, {Subtract, Multiply, Multiply});
-  Operator sum;
-  sum.kind = OperatorKind::Reduction;
-  sum.outputs = {{"", {1}, builder.request().precision}};
-  return builder.functions("mean", {builder.emit("sum", std::move(sum), {terms})}, {Divide});
+  return builder.functions("mean", {builder.rearrange("sum", OperatorKind::Reduction, {terms}, {1})}, {Divide});
 }
 
 Conformer read_conformer(const WorkloadRequest& request) {
@@ -261,9 +256,7 @@ std::unique_ptr<WorkloadGraph> ConformerWorkload::build(const WorkloadRequest& r
   Vertex y = builder.embedding("embedding", ids, net.vocabulary, net.hidden);
   y = builder.dropout("dropout", builder.functions("position", {y}, {Multiply, Add}), net.dropout);
   const std::vector<std::int64_t> square = {batch, net.target_length, net.target_length};
-  const Vertex target = builder.rearrange("target_mask", OperatorKind::Elementwise, {ids}, square);
-  builder.at(target).outputs.front().type = request.precision;
-  builder.at(target).functions = {Compare, Add, Compare};
+  const Vertex target = builder.functions("target_mask", {ids}, {Compare, Add, Compare}, square);
   for (int layer = 0; layer < net.decoder_layers; ++layer) {
     y = add_decoder_layer(builder, layer, y, memory, {mask, target}, net);
   }

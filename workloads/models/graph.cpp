@@ -164,10 +164,9 @@ class GraphReader {
       const auto found =
           std::find_if(all.begin(), all.end(), [&](ElementFunction f) { return name_of(f) == name.text(); });
       if (found == all.end()) {
-        std::string known;
-        for (const ElementFunction function : all)
-          known += (known.empty() ? "" : ", ") + std::string(name_of(function));
-        throw UserError(name.where(), "unknown function \"" + name.text() + "\"", "known: " + known);
+        std::vector<std::string> known;
+        for (const ElementFunction function : all) known.emplace_back(name_of(function));
+        throw UserError(name.where(), "unknown function \"" + name.text() + "\"", "known: " + joined(known));
       }
       op.functions.push_back(*found);
     }

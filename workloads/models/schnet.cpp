@@ -36,8 +36,7 @@ struct Interactions {
 };
 
 Interactions find_neighbours(LayerBuilder& builder, const SchNet& net, Vertex positions, Vertex molecules) {
-  Vertex x = builder.rearrange("pair_differences", OperatorKind::Elementwise, {positions}, {net.atoms, net.atoms, 3});
-  builder.at(x).functions = kDifference;
+  Vertex x = builder.functions("pair_differences", {positions}, kDifference, {net.atoms, net.atoms, 3});
   x = builder.rearrange("pair_distances", OperatorKind::Reduction, {x}, {net.atoms, net.atoms});
   x = builder.functions("mask", {x, molecules}, kMask);
   Operator top_k;
@@ -131,9 +130,7 @@ class SchNetWorkload final : public Workload {
     const Vertex molecules = builder.input("molecules", {net.atoms}, ElementType::Int32);
     Vertex x = builder.embedding("atoms", atoms, kElements, net.features);
     const Interactions edges = find_neighbours(builder, net, positions, molecules);
-    Vertex radial =
-        builder.rearrange("radial_basis", OperatorKind::Elementwise, {edges.distances}, {net.edges, net.gaussians});
-    builder.at(radial).functions = kGaussian;
+    const Vertex radial = builder.functions("radial_basis", {edges.distances}, kGaussian, {net.edges, net.gaussians});
     for (int index = 0; index < net.interactions; ++index) {
       x = add_interaction(builder, net, index, x, radial, edges);
     }

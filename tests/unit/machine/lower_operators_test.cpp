@@ -9,12 +9,6 @@
 namespace podsim {
 namespace {
 
-LoweringOptions half_partials() {
-  LoweringOptions options;
-  options.partials = ElementType::Float16;
-  return options;
-}
-
 TEST(Lowering, FunctionsAreVerticesAndOperatorsOfTheirOwn) {
   // 1472 x 24 halves: six vectors on one tile, one for each worker; PopLibs gives 2 cycles to a negation, 4 to an
   // exponential.

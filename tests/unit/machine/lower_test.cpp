@@ -15,12 +15,6 @@
 namespace podsim {
 namespace {
 
-LoweringOptions half_partials() {
-  LoweringOptions options;
-  options.partials = ElementType::Float16;
-  return options;
-}
-
 Operator with_shape(OperatorKind kind, std::int64_t rows, std::int64_t columns) {
   Operator op = elementwise(kind, rows, columns);
   switch (kind) {

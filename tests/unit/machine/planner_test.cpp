@@ -16,13 +16,6 @@ const Chip& bow() {
   return chip;
 }
 
-LoweringOptions half_partials(double proportion = 0.6) {
-  LoweringOptions options;
-  options.partials = ElementType::Float16;
-  options.available_memory_proportion = proportion;
-  return options;
-}
-
 Operator random_contraction() {
   const auto size = [](int low, int high) { return static_cast<std::int64_t>(*rc::gen::inRange(low, high)); };
   const ElementType type = *rc::gen::element(ElementType::Float16, ElementType::Float32);

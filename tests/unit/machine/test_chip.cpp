@@ -9,6 +9,13 @@ Chip shipped_chip(const std::string& name) {
   return chip_from(ParameterSet(read_json(std::string(PODSIM_SOURCE_DIR) + "/topology/data/chips/" + name + ".json")));
 }
 
+LoweringOptions half_partials(double available_memory_proportion) {
+  LoweringOptions options;
+  options.partials = ElementType::Float16;
+  options.available_memory_proportion = available_memory_proportion;
+  return options;
+}
+
 Operator matmul(std::int64_t groups, std::int64_t rows, std::int64_t inner, std::int64_t columns, bool right_is_weight,
                 ElementType type) {
   Operator op;

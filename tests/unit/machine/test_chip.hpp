@@ -11,6 +11,8 @@ namespace podsim {
 // A chip from the shipped parameter files.
 [[nodiscard]] Chip shipped_chip(const std::string& name);
 
+[[nodiscard]] LoweringOptions half_partials(double available_memory_proportion = 0.6);
+
 [[nodiscard]] Operator matmul(std::int64_t groups, std::int64_t rows, std::int64_t inner, std::int64_t columns,
                               bool right_is_weight = true, ElementType type = ElementType::Float16);
 [[nodiscard]] Operator convolution(const ConvolutionShape& shape, ElementType type = ElementType::Float16);
